@@ -1,0 +1,38 @@
+"""Reason codes: of nodes that are refused (chapter 10 §2.6, §6 and the policy chapters) and of whole jobs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NODE_CODES: Final[dict[str, str]] = {
+    "": "accepted",
+    # Kubernetes' own filters, before the plugin
+    "NODE_NOT_READY": "the node is not Ready or its NPU data cannot be read, the scheduler plugin does not see it",
+    "NODE_UNSCHEDULABLE": "the node is cordoned",
+    "NODE_TAINTED": "the node has a taint that the pod does not tolerate",
+    "NODE_SELECTOR": "the node labels do not match the pod's node selector, node affinity or node name",
+    "POD_AFFINITY": "the pod's required (anti-)affinity to other pods excludes the node",
+    # chapter 10 §2.6
+    "NODE_UNKNOWN": "the scheduler plugin has no view of the node",
+    "NODE_NOT_IN_FAULT_TABLE": "the node label accelerator is missing or names no chip type",
+    "NODE_UNHEALTHY": "the node is unhealthy",
+    "NODE_PRESEPARATE": "the node health status is PreSeparate",
+    "NODE_SUBHEALTHY": "the node is sub-healthy and the job's sub-healthy strategy is not ignore",
+    "RES_MISSING": "the node does not offer the resource, or its device list is missing",
+    "RES_UNSTABLE": "device list, idle and capacity disagree: the node is not stable",
+    "NPU_SHORTAGE": "too few free NPUs on the node",
+    # chapter 10 §5.3, §6
+    "NO_FREE_LIST": "the node has no free NPU",
+    "FREE_LIST_TOO_LONG": "the node lists more NPUs than the policy's nodes can have",
+    "NO_NET_KEY": "the device data lacks the network health that a distributed job needs",
+    "BAD_COUNT": "the NPU count is outside what the policy allows",
+    "BAD_TOPOLOGY": "the node lists chip ids that the policy's nodes cannot have",
+    "TOPO_NOT_MET": "the free NPUs do not fit the interconnect that the policy needs",
+    "DIE_PAIR_NOT_MET": "too few complete die pairs are free",
+}
+"""Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
+
+
+def describe(code: str) -> str:
+    """The sentence of a code; the code itself if it is a text of the reference."""
+    return NODE_CODES.get(code, code)

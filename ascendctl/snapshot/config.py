@@ -1,0 +1,38 @@
+"""The parameters of `volcano-scheduler-configmap` that matter here, with the reference's defaults (chapter 30 §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class TreeLevel:
+    """One level of a `resource-level-config` tree: the node label that names the group, and its reserved nodes."""
+
+    name: str
+    label: str
+    reserved_nodes: int = 0
+
+
+@dataclass(frozen=True)
+class SchedulerConfig:
+    """Scheduler parameters. Defaults are the values of an absent key (chapter 10 §2.2), not the shipped YAML's.
+
+    `super_pod_size` and `reserve_nodes` count nodes. `given` holds the keys that init-params really had.
+    `resource_levels` maps a tree name to its levels, level1 first. `link_down_as_network_fault` is an offline option.
+    """
+
+    self_maintain_available_card: bool = True
+    use_cluster_info_manager: bool = True
+    force_enqueue: bool = True
+    preset_virtual_device: bool = False
+    prefer_previous_node: bool = False
+    super_pod_size: int = 48
+    reserve_nodes: int = 2
+    grace_over_time: int = 900
+    nslb_version: str = "1.0"
+    shared_tor_num: int = 2
+    resource_levels: Mapping[str, tuple[TreeLevel, ...]] = field(default_factory=dict)
+    link_down_as_network_fault: bool = False
+    given: frozenset[str] = frozenset()
