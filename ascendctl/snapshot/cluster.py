@@ -168,4 +168,5 @@ class Cluster:
     @property
     def sub_healthy(self) -> NDArray[np.bool_]:
         """bool[N]: a card or the on-board switch is sub-healthy."""
-        return (self.health & (SUB_HEALTHY_CARD | SUB_HEALTHY_SWITCH)) != 0
+        flags: NDArray[np.bool_] = (self.health & (SUB_HEALTHY_CARD | SUB_HEALTHY_SWITCH)) != 0
+        return flags

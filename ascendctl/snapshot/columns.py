@@ -24,7 +24,7 @@ class StringColumn:
     def equals(self, value: str) -> NDArray[np.bool_]:
         """bool[n]: rows whose value is `value`."""
         try:
-            return self.codes == self.values.index(value)
+            return np.equal(self.codes, self.values.index(value))
         except ValueError:
             return np.zeros(len(self.codes), dtype=np.bool_)
 

@@ -1,0 +1,33 @@
+"""Kubernetes quantities: "8", 8, "2Gi", "500m" (chapter 40 §1.2)."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+_QUANTITY = re.compile(
+    r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]+(?:\.[0-9]*)?))?"
+)
+_BINARY: dict[str, int] = {unit + "i": 1024 ** (i + 1) for i, unit in enumerate("KMGTPE")}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+
+def parse_quantity(value: Any) -> Decimal | None:
+    """The number that a quantity stands for; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    match = _QUANTITY.fullmatch(str(value).strip()) if len(str(value)) <= 64 else None
+    if match is None:
+        return None
+    number, binary, decimal, exponent = match.groups()
+    if binary:
+        return Decimal(number) * _BINARY[binary]
+    power = _DECIMAL[decimal] if decimal else int(Decimal(exponent)) if exponent else 0
+    return Decimal(number).scaleb(power) if abs(power) <= 100 else None
+
+
+def whole(value: Any) -> int | None:
+    """A quantity as a whole number, cut towards zero as the scheduler does; None if it is no quantity."""
+    number = parse_quantity(value)
+    return None if number is None else int(number)
