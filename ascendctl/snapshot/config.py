@@ -19,7 +19,8 @@ class TreeLevel:
 class SchedulerConfig:
     """Scheduler parameters. Defaults are the values of an absent key (chapter 10 §2.2), not the shipped YAML's.
 
-    `super_pod_size` and `reserve_nodes` count nodes. `given` holds the keys that init-params really had.
+    `super_pod_size` and `reserve_nodes` count nodes; `configured_super_pod_size` is what the key says before the default
+    steps in: 0 if absent, no integer, negative or 0 (chapter 21 §1). `given` holds the keys that init-params really had.
     `resource_levels` maps a tree name to its levels, level1 first. `link_down_as_network_fault` is an offline option.
     """
 
@@ -29,6 +30,7 @@ class SchedulerConfig:
     preset_virtual_device: bool = False
     prefer_previous_node: bool = False
     super_pod_size: int = 48
+    configured_super_pod_size: int = 0
     reserve_nodes: int = 2
     grace_over_time: int = 900
     nslb_version: str = "1.0"
