@@ -1,0 +1,63 @@
+"""The command line. One module a command, imported only when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from ascendctl.version import __version__
+
+COMMANDS = {
+    "validate": "Check job manifests against the schemas and rules of their product.",
+    "place": "Say where a job would land: nodes, NPU ids, ranks; or why nowhere.",
+    "patch": "Write a placement into the manifest.",
+    "reschedule": "After a fault: which pods move, and where.",
+    "ranktable": "Print the rank table of a placement.",
+    "snapshot": "Show, check, pack and compare cluster dumps.",
+    "topology": "Draw the network topology of a cluster.",
+    "products": "List the products, their policies and legal counts.",
+    "schema": "Print the JSON Schema of a kind or product.",
+    "explain": "Explain a rule, a diagnostic or a field.",
+    "warmup": "Compile the kernels into the cache, for images.",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module only when that command runs, so that start-up stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"ascendctl.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="Exit codes: 0 fine; 1 findings, or no place; 2 wrong usage or unreadable input.",
+)
+@click.version_option(__version__, "--version", prog_name="ascendctl", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Validate job manifests for Huawei Ascend NPU clusters, and dry-run where Volcano with MindCluster would place
+    them, from exported YAML alone: the program never opens a network connection."""
+
+
+def run() -> None:
+    """Entry point: a closed pipe ends the program quietly."""
+    try:
+        cli.main(prog_name="ascendctl")
+    except BrokenPipeError:
+        # the reader went away (`| head`): nothing to report, and nothing more may be flushed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

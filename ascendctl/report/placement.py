@@ -1,0 +1,90 @@
+"""A placement for people: the pods by rank, or why there is no place; with the explanation where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ascendctl.engine.result import Invalid, Placement, Rejected, Trace, Unschedulable
+from ascendctl.report.text import paint, printable, ranges, some, table
+
+NOT_MODELLED = (
+    "Not modelled: queues and quotas, CPU and memory, reservations of other schedulers, admission webhooks, "
+    "state newer than the dump."
+)
+
+
+def render(
+    result: Placement | Unschedulable | Invalid, wide: bool = False, explain: bool = False, color: bool = False
+) -> str:
+    """The text that `ascendctl place -o table|wide` prints for one job."""
+    lines = [_headline(result, color)]
+    if isinstance(result, Placement):
+        lines.append(_pods(result, wide))
+        if explain and result.blocks:
+            lines += [
+                "",
+                table(((key, len(n), some(n, 8)) for key, n in result.blocks.items()), ("GROUP", "NODES", "NAMES")),
+            ]
+        if explain and result.rejected:
+            lines += ["", _rejected(result.rejected)]
+    elif isinstance(result, Unschedulable):
+        if result.rejected:
+            lines += [_rejected(result.rejected)]
+    else:
+        lines += [f"  {rule}: {printable(message)}" for rule, message in result.rules]
+    lines += _explanation(result.trace) if explain else [f"note: {printable(note)}" for note in result.trace.notes]
+    if explain:
+        lines.append(NOT_MODELLED)
+    return "\n".join(lines)
+
+
+def _headline(result: Placement | Unschedulable | Invalid, color: bool) -> str:
+    job = result.job
+    head = f"{job.kind} {printable(job.namespace)}/{printable(job.name)}" + (f" [{job.policy}]" if job.policy else "")
+    if isinstance(result, Placement):
+        nodes = len({pod.node for pod in result.pods})
+        npus = sum(len(pod.npus) for pod in result.pods)
+        verdict = f"placed, {_count(len(result.pods), 'pod')} on {_count(nodes, 'node')}, {_count(npus, 'NPU')}"
+        return f"{head}: {paint(verdict, 'green', color)}"
+    word = "unschedulable" if isinstance(result, Unschedulable) else "invalid"
+    return f"{head}: {paint(word, 'red', color)}, {printable(result.code)}: {printable(result.message)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _pods(result: Placement, wide: bool) -> str:
+    grouped = any(pod.group for pod in result.pods)
+    headers = ["RANK", "POD", "NODE", "NPUS (PHYSICAL)"]
+    headers += ["GROUP"] if grouped else []
+    headers += ["ROLE", "ANNOTATIONS"] if wide else []
+    rows = []
+    for pod in result.pods:
+        row: list[object] = [pod.rank, pod.name, pod.node, ranges(pod.npus) or "-"]
+        row += [pod.group or "-"] if grouped else []
+        row += [pod.role or "-", _pairs(pod.annotations)] if wide else []
+        rows.append(row)
+    return table(rows, headers)
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in values.items()) or "-"
+
+
+def _rejected(groups: tuple[Rejected, ...]) -> str:
+    rows = [(len(group.nodes), group.code, some(group.nodes), group.message) for group in groups]
+    return table(rows, ("NODES", "REFUSED FOR", "EXAMPLES", "MEANING"))
+
+
+def _explanation(trace: Trace) -> list[str]:
+    lines = []
+    if trace.scores:
+        lines += ["", table(trace.scores, ("BEST NODES OF THE FIRST POD", "SCORE"))]
+    if trace.steps:
+        lines += ["", "Planning:"]
+        for number, (text, data) in enumerate(trace.steps, 1):
+            lines.append(f"  {number}. {printable(text)}" + (f"  [{printable(_pairs(data))}]" if data else ""))
+    lines += [""] if trace.notes else []
+    return lines + [f"note: {printable(note)}" for note in trace.notes]
