@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,12 @@ class State:
     free: NDArray[np.uint64]
     idle: NDArray[np.int32]
     list_length: NDArray[np.int32]
+
+    def at(self, node: int) -> State:
+        """The same arrays seen at one node only (length 1 views)."""
+        here = slice(node, node + 1)
+        fixed = ResourceColumns(*(getattr(self.fixed, field.name)[here] for field in fields(self.fixed)))
+        return State(self.resource, fixed, self.free[here], self.idle[here], self.list_length[here])
 
     def take(self, node: int, chips: int, count: int) -> None:
         """Give `count` chips (bit mask `chips`) of a node to a pod."""
