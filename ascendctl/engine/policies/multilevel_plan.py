@@ -40,11 +40,12 @@ class Trial:
 @dataclass(frozen=True)
 class Plan:
     """The whole job on one tree, in rank order. `nodes` int32[pods] are indices of the snapshot, cut into blocks of
-    `group_size` (g_1); `trials` all that was tried, `best` the one that won."""
+    `group_size` (g_1); `trials` all that was tried, `best` the one that won, with `solution`."""
 
     nodes: NDArray[np.int32]
     group_size: int
     best: Trial
+    solution: Solution
     trials: tuple[Trial, ...]
 
 
@@ -108,7 +109,7 @@ def plan(
         if solved:
             best, solution = min(solved, key=lambda pair: pair[0].field.score)
             ordered = order_groups(best.field.layout.nodes[solution.slots], group_size, ranks, former or {})
-            return Plan(ordered, group_size, best, tuple(trials))
+            return Plan(ordered, group_size, best, solution, tuple(trials))
     return NoPlan(bool(trials), tuple(trials))
 
 
