@@ -145,12 +145,4 @@ def _text(value: Any, name: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    names = {
-        bool: "a truth value",
-        int: "a number",
-        float: "a number",
-        str: "a text",
-        list: "a list",
-        dict: "an object",
-    }
-    return names.get(type(value), "null")
+    return {list: "a list", dict: "an object", str: "a text", type(None): "null"}.get(type(value), "no text or list")
