@@ -29,6 +29,20 @@ NODE_CODES: Final[dict[str, str]] = {
     "BAD_TOPOLOGY": "the node lists chip ids that the policy's nodes cannot have",
     "TOPO_NOT_MET": "the free NPUs do not fit the interconnect that the policy needs",
     "DIE_PAIR_NOT_MET": "too few complete die pairs are free",
+    "JOB_UNKNOWN": "the scheduler plugin does not know the job, so it refuses its pods on every node",
+    "SELECT_FAILED": "the node passes every check, but no chips can be chosen on it",
+    # chapter 11
+    "E_TOPOLOGY": "the free NPUs do not fit the cards or meshes that the pod needs",
+    "E_CARD_LABEL": "the node label infer-card-type is not card-300i-duo",
+    "E_VNODE_INVALID": "the node cannot be cut into dynamic vNPUs: core counts or labels are missing or do not match",
+    "E_VNPU_TEMPLATE": "no vNPU template of the node has the requested cores, level and dvpp",
+    "E_VNPU_SHORT": "no chip of the node has enough free cores, CPUs and video units for the vNPU",
+    "E_VNPU_PENDING": "the node has an unconfirmed cut of another vNPU template",
+    "E_SOFT_LABEL": "the node label huawei.com/scheduler.chip1softsharedev.enable is not true",
+    "E_SOFT_MEM": "the node label mind-cluster/npu-chip-memory is missing or not a number",
+    "E_SOFT_NODE_TOTAL": "the node cannot hold all pods of the job together",
+    "E_SOFT_NO_CHIP": "no chip of the node has enough quota left with the job's sharing policy",
+    "E_SOFT_NODE": "the chips of the node are shared softly, its device plugin refuses whole chips",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
 

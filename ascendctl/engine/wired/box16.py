@@ -42,7 +42,7 @@ def fits(ask: Ask, free: Masks) -> NDArray[np.bool_]:
     if ask.n > 8:
         return _cross(ask, free) >= ask.n
     left, right = _rings(free)
-    return (count(left) >= ask.n) | (count(right) >= ask.n)
+    return np.asarray((count(left) >= ask.n) | (count(right) >= ask.n))
 
 
 def raw_score(ask: Ask, free: Masks, columns: ResourceColumns) -> Counts:

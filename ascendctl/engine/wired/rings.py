@@ -29,7 +29,7 @@ def fits(ask: Ask, free: Masks) -> NDArray[np.bool_]:
     if ask.n not in SIZES:
         return np.zeros(len(free), dtype=np.bool_)
     left, right = _rings(free)
-    return (count(left) >= ask.n) | (count(right) >= ask.n)
+    return np.asarray((count(left) >= ask.n) | (count(right) >= ask.n))
 
 
 def raw_score(ask: Ask, free: Masks, columns: ResourceColumns) -> Counts:

@@ -1,0 +1,76 @@
+"""`place` and `reschedule`: select the policy, validate, check that the job fits in all, let the policy plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from ascendctl.engine.enqueue import short_of
+from ascendctl.engine.request import Request, make_request
+from ascendctl.engine.result import Invalid, Placement, Trace, Unschedulable
+from ascendctl.engine.select import select_policy
+from ascendctl.engine.validity import invalid_reason
+from ascendctl.manifest.job import Job
+from ascendctl.snapshot.cluster import Cluster
+
+Result = Placement | Unschedulable | Invalid
+
+
+def place(job: Job, cluster: Cluster, *, compiled: bool | None = None) -> Result:
+    """Where the scheduler would put the job: a Placement, or why not. Pure: the same input gives the same answer.
+
+    `compiled`: True or False forces compiled or interpreted kernels, None picks by the size of the work; the answer is
+    the same.
+    """
+    request = make_request(job, cluster, select_policy(job, cluster), compiled)
+    return _validated(request) or _enqueued(request)
+
+
+def reschedule(
+    job: Job,
+    cluster: Cluster,
+    previous: Mapping[str, Any],
+    faulty: Iterable[str],
+    *,
+    compiled: bool | None = None,
+) -> Result:
+    """Where the pods go after a fault. `previous` is a PlacementResult document of the job, `faulty` the broken nodes;
+    `previous["fault"]` may say how far the recovery got. Raises `fault.FaultError` if `previous` is no placement."""
+    from ascendctl.engine.fault import read_fault
+
+    request = make_request(job, cluster, select_policy(job, cluster), compiled)
+    fault = read_fault(previous, faulty, cluster)
+    invalid = _validated(request)
+    if invalid is not None:
+        return invalid
+    result: Result = _policy(request).reschedule(job, cluster, request, fault)
+    return result
+
+
+def _policy(request: Request) -> Any:
+    """The module that plans; the switch policy, where it applies, plans with the chips of the selected policy."""
+    name = "switch" if request.selection.switch else request.selection.module
+    return import_module(f"ascendctl.engine.policies.{name}")
+
+
+def _validated(request: Request) -> Invalid | None:
+    found = invalid_reason(request)
+    if found is None:
+        return None
+    reason, message, rules = found
+    return Invalid(request.head, reason, message, rules, Trace(notes=request.notes))
+
+
+def _enqueued(request: Request) -> Result:
+    """The policy's answer; a job that asks for more than is free in all is refused before (chapter 10 §2.3). Then the
+    policy is asked too, for its reasons node by node."""
+    missing = short_of(request)
+    result: Result = _policy(request).place(request.job, request.cluster, request)
+    if missing is None:
+        return result
+    asked, free = missing
+    message = f"the job requires {asked} of {request.job.resource}, but the cluster has {free} free"
+    rejected = result.rejected if isinstance(result, Unschedulable) else ()
+    return Unschedulable(request.head, "JobEnqueueFailed", message, rejected, replace(result.trace, scores=()))

@@ -1,0 +1,202 @@
+"""Kubernetes' own filters, which come before the scheduler plugin: node name, selector, affinity, taints, cordon, and
+the pods' own anti-affinity. Resources other than NPUs, volumes and the number of pods are not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ascendctl.engine.predicate import refuse
+from ascendctl.manifest.job import Job, Role, parse_go_int
+from ascendctl.snapshot.cluster import Cluster
+from ascendctl.snapshot.columns import StringColumn
+
+HOSTNAME = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+CORDON = "node.kubernetes.io/unschedulable"
+Flags = NDArray[np.bool_]
+
+
+def kube_codes(role: Role, cluster: Cluster, codes: NDArray[np.int16]) -> None:
+    """Refuse, in place, nodes that Kubernetes itself filters for the pods of a role."""
+    if role.node_name:
+        refuse(codes, ~_named(cluster, role.node_name), "NODE_SELECTOR")
+    for key, value in role.selector.items():
+        refuse(codes, ~_label(cluster, key).equals(value), "NODE_SELECTOR")
+    required = role.node_affinity.get(REQUIRED)
+    if isinstance(required, Mapping):
+        refuse(codes, ~_terms(required.get("nodeSelectorTerms"), cluster), "NODE_SELECTOR")
+    cordon = {"key": CORDON, "effect": "NoSchedule"}
+    if cluster.unschedulable.any() and not _tolerated(cordon, role.tolerations):
+        refuse(codes, cluster.unschedulable, "NODE_UNSCHEDULABLE")
+    if any(cluster.taints):
+        refuse(codes, _tainted(cluster.taints, role.tolerations), "NODE_TAINTED")
+
+
+def _named(cluster: Cluster, name: str) -> Flags:
+    flags = np.zeros(cluster.size, dtype=np.bool_)
+    if name in cluster.index:
+        flags[cluster.index[name]] = True
+    return flags
+
+
+def _label(cluster: Cluster, key: str) -> StringColumn:
+    """A label column; a node whose hostname label is not in the snapshot counts with its name."""
+    if key == HOSTNAME and key not in cluster.labels.columns:
+        return StringColumn(np.arange(cluster.size, dtype=np.int32), cluster.names)
+    return cluster.labels.column(key)
+
+
+def _terms(terms: Any, cluster: Cluster) -> Flags:
+    """Nodes that match one of the node selector terms; an empty term matches none."""
+    matched = np.zeros(cluster.size, dtype=np.bool_)
+    for term in _mappings(terms):
+        labels, names = _mappings(term.get("matchExpressions")), _mappings(term.get("matchFields"))
+        if not labels and not names:
+            continue
+        flags = np.ones(cluster.size, dtype=np.bool_)
+        for expression in labels:
+            flags &= _expression(expression, _label(cluster, str(expression.get("key", ""))))
+        for expression in names:
+            by_name = StringColumn(np.arange(cluster.size, dtype=np.int32), cluster.names)
+            known = expression.get("key") == "metadata.name" and expression.get("operator") in ("In", "NotIn")
+            flags &= _expression(expression, by_name) if known else False
+        matched |= flags
+    return matched
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _expression(expression: Mapping[str, Any], column: StringColumn) -> Flags:
+    """Rows that a match expression accepts; an unknown operator accepts none."""
+    holds = [matches(expression, value) for value in (*column.values, None)]
+    return np.array(holds, dtype=np.bool_)[column.codes]
+
+
+def matches(expression: Mapping[str, Any], value: str | None) -> bool:
+    """One match expression (In, NotIn, Exists, DoesNotExist, Gt, Lt) on a label's value; None = the label is absent."""
+    operator = expression.get("operator")
+    values = expression.get("values")
+    wanted = [str(item) for item in values] if isinstance(values, list) else []
+    if operator == "In":
+        return value in wanted
+    if operator == "NotIn":
+        return value not in wanted
+    if operator == "Exists":
+        return value is not None
+    if operator == "DoesNotExist":
+        return value is None
+    if operator in ("Gt", "Lt") and value is not None and len(wanted) == 1:
+        left, right = parse_go_int(value), parse_go_int(wanted[0])
+        if left is not None and right is not None:
+            return left > right if operator == "Gt" else left < right
+    return False
+
+
+def _tainted(texts: Sequence[str], tolerations: Sequence[Mapping[str, Any]]) -> Flags:
+    """Nodes with a NoSchedule or NoExecute taint that no toleration covers."""
+    blocked = {text: _blocks(text, tolerations) for text in set(texts) if text}
+    return np.array([bool(text) and blocked[text] for text in texts], dtype=np.bool_)
+
+
+def _blocks(text: str, tolerations: Sequence[Mapping[str, Any]]) -> bool:
+    from json import loads  # only few clusters have taints, most small runs need no JSON here
+
+    taints = loads(text)
+    return any(
+        isinstance(taint, Mapping)
+        and taint.get("effect") in ("NoSchedule", "NoExecute")
+        and taint.get("key") != CORDON
+        and not _tolerated(taint, tolerations)
+        for taint in (taints if isinstance(taints, list) else ())
+    )
+
+
+def _tolerated(taint: Mapping[str, Any], tolerations: Sequence[Mapping[str, Any]]) -> bool:
+    for toleration in tolerations:
+        exists = toleration.get("operator") == "Exists"
+        key, effect = toleration.get("key") or "", toleration.get("effect") or ""
+        if effect and effect != taint.get("effect"):
+            continue
+        if key != taint.get("key") and not (exists and not key):
+            continue
+        if exists or (toleration.get("value") or "") == (taint.get("value") or ""):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Pods of role `first` and of role `second` (indices of Job.roles) never share a node, or a group of nodes with the
+    same value of label `topology_key`. Both orders are listed."""
+
+    first: int
+    second: int
+    topology_key: str
+
+
+def own_exclusions(job: Job) -> tuple[Exclusion, ...]:
+    """What the required anti-affinity of the job's pods says about the job's own pods."""
+    found = set()
+    for i, role in enumerate(job.roles):
+        for term in _anti_affinity_terms(role, job.namespace):
+            for k, other in enumerate(job.roles):
+                if selects(term.get("labelSelector"), pod_labels(job, other)):
+                    found |= {(i, k, str(term.get("topologyKey"))), (k, i, str(term.get("topologyKey")))}
+    return tuple(Exclusion(*pair) for pair in sorted(found))
+
+
+def _anti_affinity_terms(role: Role, namespace: str) -> list[Mapping[str, Any]]:
+    return [
+        term
+        for term in _mappings(role.pod_anti_affinity.get(REQUIRED))
+        if (not term.get("namespaces") or namespace in term["namespaces"] or term.get("namespaceSelector") == {})
+    ]
+
+
+def selects(selector: Any, labels: Mapping[str, str]) -> bool:
+    """True if a label selector selects an object with these labels; an absent selector selects nothing."""
+    if not isinstance(selector, Mapping):
+        return False
+    exact = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in exact.items()) and all(
+        matches(expression, labels.get(str(expression.get("key"))))
+        for expression in _mappings(selector.get("matchExpressions"))
+    )
+
+
+def pod_labels(job: Job, role: Role) -> dict[str, str]:
+    """Labels that the pods of a role carry: those of the template and those that the controllers add (chapter 40 §1.2,
+    §1.3), without the ones that differ from pod to pod."""
+    added = {}
+    if job.kind == "AscendJob":
+        kind = role.name.lower()
+        added = {"job-name": job.name, "group-name": "mindxdl.gitee.com", "replica-type": kind}
+        added |= {
+            "training.kubeflow.org/job-name": job.name,
+            "training.kubeflow.org/operator-name": "ascendjob-controller",
+            "training.kubeflow.org/replica-type": kind,
+        }
+    elif job.kind == "vcjob":
+        added = {
+            "volcano.sh/job-name": job.name,
+            "volcano.sh/job-namespace": job.namespace,
+            "volcano.sh/queue-name": job.queue,
+        }
+    return dict(role.labels) | added
+
+
+def excluded_nodes(cluster: Cluster, nodes: NDArray[np.int64], topology_key: str) -> Flags:
+    """bool[N]: the nodes that share the topology with one of `nodes` (indices)."""
+    flags = np.zeros(cluster.size, dtype=np.bool_)
+    if topology_key == HOSTNAME:
+        flags[nodes] = True
+        return flags
+    codes = cluster.labels.column(topology_key).codes
+    return np.isin(codes, np.unique(codes[nodes])) & (codes >= 0)

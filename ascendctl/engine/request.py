@@ -1,0 +1,71 @@
+"""What one call of the engine shares between selection, checks and the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ascendctl.engine.kube import kube_codes
+from ascendctl.engine.predicate import health_codes, refuse, resource_codes
+from ascendctl.engine.result import JobHead
+from ascendctl.engine.select import Selection
+from ascendctl.engine.state import State, new_state
+from ascendctl.engine.wirings import WIRINGS, Wiring
+from ascendctl.manifest.job import Job
+from ascendctl.snapshot.cluster import Cluster
+from ascendctl.snapshot.config import SchedulerConfig
+
+
+@dataclass(frozen=True)
+class Request:
+    """One job against one snapshot.
+
+    `state` are the working arrays of the job's resource; `notes` what selection has to say, the first notes of every
+    result. `compiled` asks for compiled kernels: None = only where the work is worth it.
+    """
+
+    job: Job
+    cluster: Cluster
+    selection: Selection
+    head: JobHead
+    state: State
+    notes: tuple[str, ...] = ()
+    compiled: bool | None = None
+    _fixed: dict[int, NDArray[np.int16]] = field(default_factory=dict, repr=False)
+
+    @property
+    def config(self) -> SchedulerConfig:
+        """Scheduler parameters of the snapshot."""
+        return self.cluster.config
+
+    @property
+    def wiring(self) -> Wiring:
+        """Wiring of the selected policy. Raises KeyError for policies that choose no chips."""
+        return WIRINGS[self.selection.policy]
+
+    def fixed_codes(self, role: int) -> NDArray[np.int16]:
+        """int16[N]: Kubernetes' filters and node health for the pods of one role (index of Job.roles). These do not
+        change while pods are placed. The array is shared: copy it before refusing more nodes."""
+        if role not in self._fixed:
+            codes = np.zeros(self.cluster.size, dtype=np.int16)
+            kube_codes(self.job.roles[role], self.cluster, codes)
+            if not self.selection.registered:
+                refuse(codes, self.cluster.visible, "JOB_UNKNOWN")
+            health = health_codes(self.job, self.cluster)
+            self._fixed[role] = np.where(codes == 0, health, codes)
+        return self._fixed[role]
+
+    def codes_for(self, role: int, state: State | None = None) -> NDArray[np.int16]:
+        """int16[N], index of `predicate.CODES`: everything before the policy's own look at chips (chapter 10 §2.6 steps
+        1 to 5, after Kubernetes' filters) for a pod of one role, on `state` (default: the request's own arrays)."""
+        codes = self.fixed_codes(role).copy()
+        resource_codes(codes, self.state if state is None else state, self.job.roles[role])
+        return codes
+
+
+def make_request(job: Job, cluster: Cluster, selection: Selection, compiled: bool | None = None) -> Request:
+    """A fresh request: working arrays copied from the snapshot."""
+    head = JobHead(job.name, job.namespace, job.kind, selection.policy)
+    return Request(job, cluster, selection, head, new_state(cluster, job.resource), selection.notes, compiled)
