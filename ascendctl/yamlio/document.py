@@ -15,7 +15,11 @@ class Mark:
     """Position of one field; lines and columns count from 1.
 
     For list items and the root the key position equals the value position. `text` is a scalar as it is written in the
-    file, without quotes (None for lists and maps); `plain` is True for an unquoted scalar.
+    file, without quotes (None for lists and maps); `plain` is True for an unquoted scalar. `key_text` is the key as
+    it is written, where the field's name differs from it (`on` for "true"), else None.
+
+    A field that an alias or a merge key brings stands where its anchor's text stands; `alias_line` is then the line of
+    the alias (0 = no alias involved). `key_line` and `key_column` of the aliased field itself are those of its own key.
     """
 
     line: int
@@ -24,11 +28,17 @@ class Mark:
     key_column: int
     text: str | None = None
     plain: bool = False
+    key_text: str | None = None
+    alias_line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with the text itself (rules DOC-01, 12, 17 of chapter 40); line and column count from 1."""
+    """Something wrong with the text itself (rules DOC-01, 12, 15, 17 of chapter 40); line and column count from 1.
+
+    `fatal` is False where kubectl reads the document all the same and `Document.value` is what it reads: duplicate
+    keys, overriding merge keys (DOC-15), ignored text (DOC-17). After a fatal problem the value is None.
+    """
 
     rule: str
     message: str
@@ -44,7 +54,8 @@ class Document:
     """One document of a stream.
 
     `value` is what the API server would see (chapter 40 §8): dict, list, str, int, float, bool or None. `marks` holds
-    a position for every field by its path. `index` counts the documents of the file from 0, `line` is its first line.
+    a position for every field by its path. `index` counts the documents of the file from 0, `line` is its first line
+    (leading comments included). Fields that are aliases of one anchor share one value: copy before changing it.
     """
 
     file: str

@@ -1,0 +1,105 @@
+"""From bytes to the chunks that are parsed one by one (chapter 40 §8.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ascendctl.yamlio.document import Problem
+
+ENCODING_HINT = "save the file as UTF-8"
+_SEPARATOR = re.compile(r"^---[^\n]*(?:\n|\Z)", re.MULTILINE)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+_MARKER = re.compile(r"\{\{|\{%|\{#")
+_BLANK_LINES = re.compile(r"(?:\ufeff? *(?:#[^\n\r]*)?(?:\r\n?|\n|\Z))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text between two `---` lines. `line` is the number of its first line in the file; `problem` says what is
+    wrong with the `---` line in front of it; `closed` is True if a `---` line ends it."""
+
+    text: str
+    line: int
+    problem: Problem | None = None
+    closed: bool = False
+
+
+def decode(source: str | bytes) -> str | Problem:
+    """The text of a file, or why it has none."""
+    if isinstance(source, str):
+        return source
+    if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return Problem("DOC-01", "not readable: the file is UTF-16", ENCODING_HINT, 1, 1)
+    try:
+        return source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        start = source.rfind(b"\n", 0, error.start) + 1
+        column = len(source[start : error.start].decode("utf-8", "replace")) + 1
+        guess = " (GBK?)" if _is_gbk(source) else ""
+        return Problem("DOC-01", f"not readable: not UTF-8{guess}", ENCODING_HINT, line, column)
+
+
+def _is_gbk(source: bytes) -> bool:
+    try:
+        source.decode("gb18030")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def split_chunks(text: str, first_line: int = 1) -> Iterator[Chunk]:
+    """Chunks in order, blank ones left out. CR LF line ends have become LF: nothing downstream ever sees the CR."""
+    text = text.replace("\r\n", "\n")
+    start, line, problem = 0, first_line, None
+    for match in _SEPARATOR.finditer(text):
+        body = text[start : match.start()]
+        if problem or not is_blank(body):
+            yield Chunk(body, line, problem, closed=True)
+        line += body.count("\n")
+        problem = _separator_problem(match.group(), line)
+        start, line = match.end(), line + 1
+    body = text[start:]
+    if problem or not is_blank(body):
+        yield Chunk(body, line, problem)
+
+
+def _separator_problem(text: str, line: int) -> Problem | None:
+    rest = text[3:].strip()
+    if not rest or rest.startswith("#"):
+        return None
+    if "\r" in rest:
+        message, hint = "not readable: the lines end in a bare CR, kubectl sees one long line", "save with LF line ends"
+    else:
+        message = "not readable: text after ---; kubectl refuses the file"
+        hint = "start the document on the next line"
+    return Problem("DOC-01", message, hint, line, len(text[3:]) - len(text[3:].lstrip()) + 4)
+
+
+def is_blank(text: str) -> bool:
+    """True if there is nothing but spaces and comments, and nothing in these that a parser would refuse."""
+    match = _BLANK_LINES.match(text)
+    return match is not None and match.end() == len(text) and not _CONTROL.search(text)
+
+
+def content_lines(text: str) -> int:
+    """How many lines hold more than blanks and comments."""
+    return sum(1 for line in text.splitlines() if line.strip(" \t\ufeff") and not line.lstrip(" \t").startswith("#"))
+
+
+def position(text: str, offset: int, first_line: int = 1) -> tuple[int, int]:
+    """Line and column, both from 1, of an offset into a text that starts on `first_line`."""
+    start = text.rfind("\n", 0, offset) + 1
+    return text.count("\n", 0, offset) + first_line, offset - start + 1
+
+
+def find_control(text: str) -> re.Match[str] | None:
+    """The first character that YAML does not allow."""
+    return _CONTROL.search(text)
+
+
+def find_marker(text: str) -> re.Match[str] | None:
+    """The first marker of a template language: `{{`, `{%` or `{#`."""
+    return _MARKER.search(text)

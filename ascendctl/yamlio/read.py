@@ -1,0 +1,144 @@
+"""Reading manifests the way kubectl does, with the position of every field (chapter 40 §8)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ascendctl.yamlio.chunks import (
+    ENCODING_HINT,
+    Chunk,
+    content_lines,
+    decode,
+    find_control,
+    find_marker,
+    position,
+    split_chunks,
+)
+from ascendctl.yamlio.document import Document, Problem
+
+MAX_TEXT = 64 << 20
+"""Characters (or bytes) of one file that is read with positions; larger dumps go through `yamlio.fast`."""
+
+
+def read_file(path: str | os.PathLike[str]) -> list[Document]:
+    """The documents of a file, plain or gzip; "-" is stdin. Raises ReadError only if there are no bytes to be had
+    (no such file, no right, damaged gzip); everything wrong with the text is a Problem of a Document."""
+    from ascendctl.yamlio.inputs import read_bytes
+
+    return read_documents(read_bytes(path, MAX_TEXT), os.fspath(path))
+
+
+def read_documents(source: str | bytes, name: str = "<text>") -> list[Document]:
+    """All documents of a text that are neither empty nor null, in order; YAML or JSON, one or many.
+
+    Never raises for what the text holds: a document that cannot be read has value None and a fatal problem (DOC-01,
+    or DOC-12 for the first unrendered template of a file; further templates of that file are left out).
+    """
+    if len(source) > MAX_TEXT:
+        message = f"not readable: larger than {MAX_TEXT >> 20} MiB"
+        return [_unreadable(name, 0, 1, Problem("DOC-01", message, "split the file", 1, 1))]
+    text = decode(source)
+    if isinstance(text, Problem):
+        return [_unreadable(name, 0, text.line, text)]
+    documents: list[Document] = []
+    template_seen = False
+    for index, document in enumerate(_documents(text, name)):
+        template = any(problem.rule == "DOC-12" for problem in document.problems)
+        if not (template and template_seen):
+            documents.append(_numbered(document, index))
+        template_seen = template_seen or template
+    return documents
+
+
+def _numbered(document: Document, index: int) -> Document:
+    from dataclasses import replace
+
+    return document if index == document.index else replace(document, index=index)
+
+
+def _documents(text: str, name: str) -> Iterator[Document]:
+    start = 0
+    if text.lstrip().startswith("{"):
+        from ascendctl.yamlio.jsontext import read_json
+
+        objects, start, problem = read_json(text)
+        for value, marks, problems, line in objects:
+            if value is not None or problems:
+                yield _document(name, line, value, marks, problems)
+        if problem:
+            yield _unreadable(name, 0, problem.line, problem)
+            return
+    first_line, column = position(text, start)
+    padding = " " * (column - 1) if start else ""
+    for chunk in split_chunks(padding + text[start:], first_line):
+        document = _read_chunk(chunk, name)
+        if document:
+            yield document
+
+
+def _read_chunk(chunk: Chunk, name: str) -> Document | None:
+    from ascendctl.yamlio.compose import Refused, compose
+
+    if chunk.problem:
+        return _unreadable(name, 0, chunk.problem.line, chunk.problem)
+    control = find_control(chunk.text)
+    if control:
+        line, column = position(chunk.text, control.start(), chunk.line)
+        return _unreadable(name, 0, chunk.line, _control_problem(control.group(), line, column))
+    try:
+        composed = compose(chunk.text, chunk.line)
+    except Refused as refused:
+        return _unreadable(name, 0, chunk.line, _template_problem(chunk) or refused.problem)
+    problems = composed.problems
+    rest = chunk.text.removeprefix("\ufeff")[composed.end :]
+    ignored = content_lines(rest)
+    if ignored:
+        problems.append(_ignored_problem(chunk, len(chunk.text) - len(rest), ignored, composed.explicit_end))
+    if composed.value is None and not problems:
+        return None
+    return _document(name, chunk.line, composed.value, composed.marks, problems)
+
+
+def _document(name: str, line: int, value: Any, marks: Any, problems: list[Problem]) -> Document:
+    if not isinstance(value, dict):
+        mark = marks.get(())
+        what = "a list" if isinstance(value, list) else "a single value"
+        at = (mark.line, mark.column) if mark else (line, 1)
+        problem = Problem("DOC-01", f"not readable: the document is {what}, not a mapping", "", *at)
+        return Document(name, 0, line, None, {}, (problem, *problems))
+    return Document(name, 0, line, value, marks, tuple(problems))
+
+
+def _unreadable(name: str, index: int, line: int, problem: Problem) -> Document:
+    return Document(name, index, line, None, {}, (problem,))
+
+
+def _control_problem(character: str, line: int, column: int) -> Problem:
+    code = ord(character)
+    shown = f"U+{code:04X}" if code > 0xFF else f"\\x{code:02x}"
+    hint = ENCODING_HINT if code == 0 else "remove it, or write it as an escape in double quotes"
+    return Problem("DOC-01", f"not readable: control character {shown}", hint, line, column)
+
+
+def _template_problem(chunk: Chunk) -> Problem | None:
+    marker = find_marker(chunk.text)
+    if not marker:
+        return None
+    line, column = position(chunk.text, marker.start(), chunk.line)
+    message = f"unrendered template: found `{marker.group()}` at {line}:{column}"
+    return Problem("DOC-12", message, "render it first (helm template, jinja2)", line, column)
+
+
+def _ignored_problem(chunk: Chunk, offset: int, count: int, explicit_end: bool) -> Problem:
+    line, column = position(chunk.text, offset, chunk.line)
+    if explicit_end:
+        hint = "start the next document with a --- line"
+    elif "\r" in chunk.text:
+        hint = "the lines end in a bare CR: save the file with LF line ends"
+    else:
+        hint = "remove it, or start a new document with a --- line"
+    lines = "1 line" if count == 1 else f"{count} lines"
+    verb = "is" if count == 1 else "are"
+    return Problem("DOC-17", f"{lines} after line {line} {verb} ignored by kubectl", hint, line, column, fatal=False)
