@@ -18,13 +18,14 @@ from ascendctl.snapshot.cluster import Cluster
 Result = Placement | Unschedulable | Invalid
 
 
-def place(job: Job, cluster: Cluster, *, compiled: bool | None = None) -> Result:
+def place(job: Job, cluster: Cluster, *, compiled: bool | None = None, objective: str = "fragmentation") -> Result:
     """Where the scheduler would put the job: a Placement, or why not. Pure: the same input gives the same answer.
 
     `compiled`: True or False forces compiled or interpreted kernels, None picks by the size of the work; the answer is
-    the same.
+    the same. `objective` "bandwidth" plans a multi-level job into as few and low units as it can, which the scheduler
+    itself cannot be told to do (chapter 22 §8.4).
     """
-    request = make_request(job, cluster, select_policy(job, cluster), compiled)
+    request = make_request(job, cluster, select_policy(job, cluster), compiled, objective)
     return _validated(request) or _enqueued(request)
 
 

@@ -43,6 +43,11 @@ NODE_CODES: Final[dict[str, str]] = {
     "E_SOFT_NODE_TOTAL": "the node cannot hold all pods of the job together",
     "E_SOFT_NO_CHIP": "no chip of the node has enough quota left with the job's sharing policy",
     "E_SOFT_NODE": "the chips of the node are shared softly, its device plugin refuses whole chips",
+    # chapter 22 §8.5
+    "ML-N01": "the node's topology tree is not configured: topology label does not match config",
+    "ML-N02": "the node lacks the label of a level of its tree: topology label does not match config",
+    "ML-N03": "the usable NPUs of the node are not exactly as many as the pod asks for",
+    "ML-N04": "the device data lists no or more than 16 NPUs, or lacks the network health",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
 

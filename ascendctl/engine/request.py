@@ -23,7 +23,8 @@ class Request:
     """One job against one snapshot.
 
     `state` are the working arrays of the job's resource; `notes` what selection has to say, the first notes of every
-    result. `compiled` asks for compiled kernels: None = only where the work is worth it.
+    result. `compiled` asks for compiled kernels: None = only where the work is worth it. `objective` is what a
+    multi-level job is planned for, "fragmentation" or "bandwidth" (chapter 22 §8.4).
     """
 
     job: Job
@@ -33,6 +34,7 @@ class Request:
     state: State
     notes: tuple[str, ...] = ()
     compiled: bool | None = None
+    objective: str = "fragmentation"
     _fixed: dict[int, NDArray[np.int16]] = field(default_factory=dict, repr=False)
 
     @property
@@ -65,7 +67,14 @@ class Request:
         return codes
 
 
-def make_request(job: Job, cluster: Cluster, selection: Selection, compiled: bool | None = None) -> Request:
+def make_request(
+    job: Job,
+    cluster: Cluster,
+    selection: Selection,
+    compiled: bool | None = None,
+    objective: str = "fragmentation",
+) -> Request:
     """A fresh request: working arrays copied from the snapshot."""
     head = JobHead(job.name, job.namespace, job.kind, selection.policy)
-    return Request(job, cluster, selection, head, new_state(cluster, job.resource), selection.notes, compiled)
+    state = new_state(cluster, job.resource)
+    return Request(job, cluster, selection, head, state, selection.notes, compiled, objective)
