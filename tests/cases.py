@@ -873,7 +873,7 @@ def synthetic(n_nodes: int, product: str, seed: int = 0, busy: float = 0.3, brok
 def answer(api: Any, case: Case, mode: str = "clusterd", seed: int = 0) -> Obj:
     """What a product says, as a PlacementResult document. `api` is a module like ascendctl."""
     cluster = api.load_snapshot(objects(case, mode, seed))
-    job, before = list(api.load_jobs(manifest(case)))[0], previous(case)
+    job, before = next(iter(api.load_jobs(manifest(case)))), previous(case)
     result = api.place(job, cluster) if before is None else api.reschedule(job, cluster, before, faulty(case))
     document: Obj = result.to_dict()
     return document
