@@ -48,6 +48,15 @@ NODE_CODES: Final[dict[str, str]] = {
     "ML-N02": "the node lacks the label of a level of its tree: topology label does not match config",
     "ML-N03": "the usable NPUs of the node are not exactly as many as the pod asks for",
     "ML-N04": "the device data lists no or more than 16 NPUs, or lacks the network health",
+    # chapter 23 §10.3: the texts of the reference are the codes
+    "check node err by: large model job can not over tor": "switch affinity 1.0 never replaces single pods of a job "
+    "labelled large-model-schema that has fewer than 4 pods",
+    "node is not in tor node list by not get server": "basic-tor-node-cm does not list the node",
+    "node sliceId is not meet task require": "the node is not in the slice that lost pods may use, or a job that runs "
+    "across leaf switches uses its leaf switch",
+    "tor check failed node by nslb2.0": "the leaf switch of the node is closed to the job's lost pods: the job lives "
+    "in one leaf switch, or this one is exclusive to others, or the job may not use a further shared one",
+    "NODE_HOLDS_POD": "another pod of the job runs on the node; with switch affinity each has its own",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
 

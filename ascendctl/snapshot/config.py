@@ -19,9 +19,13 @@ class TreeLevel:
 class SchedulerConfig:
     """Scheduler parameters. Defaults are the values of an absent key (chapter 10 §2.2), not the shipped YAML's.
 
-    `super_pod_size` and `reserve_nodes` count nodes; `configured_super_pod_size` is what the key says before the default
-    steps in: 0 if absent, no integer, negative or 0 (chapter 21 §1). `given` holds the keys that init-params really had.
-    `resource_levels` maps a tree name to its levels, level1 first. `link_down_as_network_fault` is an offline option.
+    `super_pod_size` and `reserve_nodes` count nodes; `configured_super_pod_size` is what the key says before the
+    default steps in: 0 if absent, no integer, negative or 0 (chapter 21 §1). `given` holds the keys that init-params
+    really had. `resource_levels` maps a tree name to its levels, level1 first.
+
+    The last fields are offline options, no keys of the ConfigMap: `link_down_as_network_fault`; `restart_fewest_slice`:
+    switch affinity 1.0 restarts pods in the slice with the fewest pods instead of the largest in use (chapter 23 §9.1);
+    `restart_any_leaf`: a single-layer network restarts pods below any leaf switch, as the scheduler does (§9.3).
     """
 
     self_maintain_available_card: bool = True
@@ -37,4 +41,6 @@ class SchedulerConfig:
     shared_tor_num: int = 2
     resource_levels: Mapping[str, tuple[TreeLevel, ...]] = field(default_factory=dict)
     link_down_as_network_fault: bool = False
+    restart_fewest_slice: bool = False
+    restart_any_leaf: bool = False
     given: frozenset[str] = frozenset()
