@@ -57,6 +57,8 @@ NODE_CODES: Final[dict[str, str]] = {
     "tor check failed node by nslb2.0": "the leaf switch of the node is closed to the job's lost pods: the job lives "
     "in one leaf switch, or this one is exclusive to others, or the job may not use a further shared one",
     "NODE_HOLDS_POD": "another pod of the job runs on the node; with switch affinity each has its own",
+    # chapters 20, 21
+    "NO_SUPERPOD_ID": "the node reports no SuperPoD id",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
 
