@@ -73,11 +73,13 @@ class _Node:
     is_scalar: bool = False
     is_alias: bool = False
     alias_line: int = 0
+    sources: list[_Node] | None = None
 
 
 @dataclass(slots=True)
 class _Frame:
-    """A collection that is being read; `value` is a dict, a list, or a list of nodes inside `<<: [...]`."""
+    """A collection that is being read; `value` is a dict or a list. Inside `<<: [...]` the items also stand in
+    `sources`."""
 
     value: Any
     path: FieldPath
@@ -85,7 +87,7 @@ class _Frame:
     steps: int
     anchor: str | None
     flow: bool
-    merge_list: bool = False
+    sources: list[_Node] | None = None
     height: int = 1
     key: str | None = None
     key_at: tuple[int, int] = (0, 0)
@@ -123,21 +125,23 @@ def surviving_marks(
 
 class _Composer:
     def __init__(self, text: str, first_line: int) -> None:
-        self.text = text.removeprefix("\ufeff")
+        self.text = text.removeprefix("\ufeff").removeprefix("\ufeff")  # concatenated files may have two
+        self.bom = _stand_in(self.text) if "\ufeff" in self.text else ""
         self.first_line = first_line
         self.breaks = self._line_starts() if any(c in text for c in _ODD_BREAKS) else None
         self.stack: list[_Frame] = []
         self.marks: list[tuple[FieldPath, Mark]] = []
-        self.anchors: dict[str, _Node | None] = {}
+        self.anchors: dict[str, _Node | _Frame] = {}
         self.overridden: dict[FieldPath, int] = {}
         self.has_inline_merge = False
         self.steps = 1
         self.alias_steps = 0
+        self.skipped = len(text) - len(self.text)
         self.out = Composed()
 
     # ------------------------------------------------------------------------------------------ the event loop
     def run(self) -> Composed:
-        parser = CParser(self.text)
+        parser = CParser(self.text.replace("\ufeff", self.bom) if self.bom else self.text)
         try:
             self._read(parser)
         except YAMLError as error:
@@ -159,7 +163,7 @@ class _Composer:
             elif kind is events.AliasEvent:
                 self._alias(event)
             elif kind is events.DocumentEndEvent:
-                self.out.end = event.end_mark.index
+                self.out.end = event.end_mark.index + self.skipped
                 self.out.explicit_end = bool(event.explicit)
                 return
             elif kind is events.StreamEndEvent:
@@ -168,6 +172,8 @@ class _Composer:
     def _scalar(self, event: Any) -> None:
         text, tag, plain = event.value, event.tag, not event.style
         line, column = self.at(event.start_mark)
+        if self.bom:
+            text = text.replace(self.bom, "\ufeff")
         if len(text) > MAX_SCALAR:
             self.refuse(f"a value of {len(text)} characters; at most {MAX_SCALAR} are read", line, column)
         self.steps += 1
@@ -179,7 +185,7 @@ class _Composer:
         except ValueError as error:
             self.refuse(str(error), line, column)
         if frame and isinstance(frame.value, dict) and frame.key is None:
-            merge = plain and text == "<<" if tag is None else tag == MERGE_TAG
+            merge = text == "<<" and (tag == MERGE_TAG or (plain and event.implicit[0]))
             self._key(frame, raw, text, merge, line, column)
             first = len(self.marks)
             self._name_anchor(event.anchor, _Node(field_value(raw), first, first, 0, 1, raw=raw, is_scalar=True))
@@ -216,7 +222,7 @@ class _Composer:
                 path,
             )
         if key in frame.value:
-            self.overridden[(*frame.path, key)] = len(self.marks)
+            self.overridden[path] = len(self.marks)
         frame.keys[key] = line
 
     def _open(self, event: Any, is_map: bool) -> None:
@@ -235,11 +241,11 @@ class _Composer:
             self.steps,
             event.anchor,
             bool(event.flow_style),
-            merge_list,
+            [] if merge_list else None,
         )
         self.steps += 1
         if event.anchor:
-            self.anchors[event.anchor] = None
+            self.anchors[event.anchor] = new
         self._mark(frame, path, line, column, None, False)
         self.stack.append(new)
 
@@ -252,8 +258,10 @@ class _Composer:
             len(frame.path),
             self.steps - frame.steps,
             frame.height,
+            sources=frame.sources,
         )
-        self._name_anchor(frame.anchor, node)
+        if frame.anchor and self.anchors[frame.anchor] is frame:  # else it was defined anew inside
+            self.anchors[frame.anchor] = node
         self._deliver(node, *self._mark_position(frame.first))
 
     def _alias(self, event: Any) -> None:
@@ -264,7 +272,7 @@ class _Composer:
                 f"unknown alias *{name}", line, column, "an alias reaches back to an anchor of the same document"
             )
         target = self.anchors[name]
-        if target is None:
+        if isinstance(target, _Frame):
             self.refuse(f"the anchor &{name} contains itself", line, column)
         self.steps += 1 + target.steps
         self.alias_steps += target.steps
@@ -281,7 +289,7 @@ class _Composer:
         if target.is_scalar and type(raw) is float and not math.isfinite(raw):
             self.refuse(f"{raw} is a number that JSON cannot hold", line, column)
         first = len(self.marks)
-        if frame and (frame.merging or frame.merge_list):
+        if frame and frame.merging:
             source = target
         else:
             path = self._child_path(frame)
@@ -308,10 +316,10 @@ class _Composer:
             return
         frame = self.stack[-1]
         frame.height = max(frame.height, node.height + 1)
-        if frame.merge_list:
-            frame.value.append(node)
-        elif isinstance(frame.value, list):
+        if isinstance(frame.value, list):
             frame.value.append(node.value)
+            if frame.sources is not None:
+                frame.sources.append(node)
         elif frame.merging:
             self._merge(frame, node, line, column)
             frame.key = None
@@ -321,23 +329,24 @@ class _Composer:
 
     def _merge(self, frame: _Frame, node: _Node, line: int, column: int) -> None:
         """`<<`: the merged keys win over what stands above; in a list of sources the earlier ones win."""
-        is_list = isinstance(node.value, list) and not node.is_alias
-        sources: list[_Node] = node.value if is_list else [node]
+        sources = [node] if node.sources is None or node.is_alias else node.sources
         merge_line = frame.key_at[0]
         for source in reversed(sources):
             if not isinstance(source.value, dict):
                 self.refuse("<< takes a mapping or a list of mappings", line, column)
             for key in source.value:
-                self._report_override(frame, key, source.value[key], merge_line)
+                path: FieldPath = (*frame.path, key)
+                self._report_override(frame, path, source.value[key], merge_line)
                 if key in frame.value:
-                    self.overridden[(*frame.path, key)] = len(self.marks)
+                    self.overridden[path] = len(self.marks)
             frame.value.update(source.value)
             self._copy_marks(source, frame.path, source.alias_line, None, skip_root=True)
         for source in sources:
             frame.merged.update(dict.fromkeys(source.value, merge_line))
-        self.has_inline_merge = self.has_inline_merge or is_list or not node.is_alias
+        self.has_inline_merge = self.has_inline_merge or not node.is_alias
 
-    def _report_override(self, frame: _Frame, key: str, value: Any, merge_line: int) -> None:
+    def _report_override(self, frame: _Frame, path: FieldPath, value: Any, merge_line: int) -> None:
+        key = str(path[-1])
         before = max(frame.keys.get(key, 0), frame.merged.get(key, 0))
         if before:
             kept = shown(str(value)) if not isinstance(value, dict | list) else "the merged value"
@@ -346,7 +355,7 @@ class _Composer:
                 f"{shown(key)} at line {before} is overwritten by << at line {merge_line} for kubectl ({kept})",
                 "put << first",
                 *frame.key_at,
-                (*frame.path, key),
+                path,
             )
 
     def _name_anchor(self, anchor: str | None, node: _Node) -> None:
@@ -431,6 +440,12 @@ class _Composer:
         return Problem("DOC-01", f"not readable: {message}", hint, line, column)
 
 
+def _stand_in(text: str) -> str:
+    """A character that the text does not hold. It stands for a BOM inside the text, which libyaml skips at the start
+    of a line while kubectl takes it as an ordinary character everywhere."""
+    return next(chr(code) for code in range(0xF8FF, 0xE000, -1) if chr(code) not in text)
+
+
 def _explain(message: str, text: str, offset: int) -> tuple[str, str]:
     """What libyaml says, in the words of a person who looks at the line."""
     start = text.rfind("\n", 0, offset) + 1
@@ -447,7 +462,7 @@ def _explain(message: str, text: str, offset: int) -> tuple[str, str]:
         return f"no unquoted text may begin with {character}", "quote the text"
     if message.startswith("mapping values are not allowed"):
         return "a second ': ' on the line, or wrong indentation", "quote the text behind the first colon"
-    if message.startswith("could not find expected ':'"):
+    if message.startswith(("could not find expected ':'", "found unexpected ':'")):
         return message, "missing space after ':', or wrong indentation?"
     if offset >= len(text.rstrip()):
         return (

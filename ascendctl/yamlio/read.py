@@ -92,10 +92,9 @@ def _read_chunk(chunk: Chunk, name: str) -> Document | None:
     except Refused as refused:
         return _unreadable(name, 0, chunk.line, _template_problem(chunk) or refused.problem)
     problems = composed.problems
-    rest = chunk.text.removeprefix("\ufeff")[composed.end :]
-    ignored = content_lines(rest)
+    ignored = content_lines(chunk.text[composed.end :])
     if ignored:
-        problems.append(_ignored_problem(chunk, len(chunk.text) - len(rest), ignored, composed.explicit_end))
+        problems.append(_ignored_problem(chunk, composed.end, ignored, composed.explicit_end))
     if composed.value is None and not problems:
         return None
     return _document(name, chunk.line, composed.value, composed.marks, problems)
