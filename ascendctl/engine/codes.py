@@ -59,6 +59,7 @@ NODE_CODES: Final[dict[str, str]] = {
     "NODE_HOLDS_POD": "another pod of the job runs on the node; with switch affinity each has its own",
     # chapters 20, 21
     "NO_SUPERPOD_ID": "the node reports no SuperPoD id",
+    "NO_RACK_ID": "the node reports no rack id",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
 
