@@ -1,0 +1,98 @@
+"""One plan of the rack policy: the candidates, then the inference service's way or the strategy chain (chapter 21 §3.2,
+§4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ascendctl.engine.chips import chip_codes
+from ascendctl.engine.policies.infer_service import LABEL, service_pods
+from ascendctl.engine.policies.rack_infer import place_service
+from ascendctl.engine.policies.rack_order import Nodes, Refusal, Run, Sizes, group
+from ascendctl.engine.policies.rack_strategies import SUPER_PODS, run_chain, start_strategy
+from ascendctl.engine.predicate import ACCEPTED, refuse
+from ascendctl.engine.request import Request
+from ascendctl.engine.state import State
+from ascendctl.manifest.job import Job
+from ascendctl.validate.rules.rack import RACK_NODES
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What the predicate says for the pod that decides: int16[N] refusals, and the accepted nodes, ascending."""
+
+    codes: NDArray[np.int16]
+    nodes: Nodes
+
+
+def npu_pods(job: Job) -> list[int]:
+    """Indices in `job.pods` of the pods with NPUs, in rank order."""
+    return [i for i, pod in enumerate(job.pods) if job.roles[pod.role].is_npu]
+
+
+def is_service(job: Job) -> bool:
+    """True for an instance of an inference service, which has its own way of planning (chapter 21 §8.1)."""
+    return bool(job.labels.get(LABEL))
+
+
+def candidates(request: Request, state: State, sizes: Sizes, role: int) -> Candidates:
+    """The nodes that pass chapter 21 §3.2 for a pod of a role; of a single-pod job only the fullest ones (§10)."""
+    cluster, spans = request.cluster, start_strategy(sizes) == SUPER_PODS
+    codes = request.codes_for(role, state)
+    refuse(codes, cluster.superpod < 0, "NO_SUPERPOD_ID")
+    refuse(codes, cluster.rack < 0, "NO_RACK_ID")
+    chip_codes(request.wiring, state, request.job.roles[role].npus, spans, codes)
+    nodes = np.flatnonzero(codes == ACCEPTED)
+    if sizes.pods == 1 and len(nodes):
+        idle = state.idle[nodes]
+        nodes = nodes[idle == idle.min()]
+    return Candidates(codes, nodes)
+
+
+def new_run(request: Request, sizes: Sizes, nodes: Nodes) -> Run:
+    """A planning run over candidates, without open blocks yet."""
+    cluster = request.cluster
+    floor = group(nodes, cluster.superpod, cluster.rack)
+    run = Run(sizes, floor, [], request.state.fixed.network_unhealthy != 0, cluster.names)
+    what = "candidates with the fewest idle NPUs" if sizes.pods == 1 else "candidate nodes"
+    run.say(
+        f"{len(nodes)} {what} in {len(floor)} SuperPoDs; the job has {sizes.pods} pods, a block {sizes.block} nodes, a "
+        f"logical rack {sizes.rack}",
+        superpods={str(s): {str(r): len(part) for r, part in racks.items()} for s, racks in floor.items()},
+    )
+    if sizes.ub_memory and 1 < sizes.pods <= RACK_NODES:
+        run.notes.append(
+            f"UB memory: a job of up to {RACK_NODES} pods takes the usual strategies and may leave a UB-memory domain"
+        )
+    return run
+
+
+def fill(request: Request, run: Run) -> Refusal | None:
+    """Place the open blocks of a run; None = done."""
+    job, cluster = request.job, request.cluster
+    if not is_service(job):
+        return run_chain(run)
+    hosts = cluster.pods.node[service_pods(cluster, job)]
+    racks = set(zip(cluster.superpod[hosts].tolist(), cluster.rack[hosts].tolist(), strict=True))
+    shown = ", ".join(f"{s}/{r}" for s, r in sorted(racks)) or "none"
+    run.say(f"inference service {job.labels[LABEL]}: racks of its other jobs (SuperPoD/rack): {shown}")
+    return place_service(run, racks)
+
+
+def note_broken_affinity(run: Run, unplanned: list[int]) -> None:
+    """Say which pods stand outside blocks and racks, and which ranks got a node outside their own block (chapter 21
+    §9.2)."""
+    if run.soft_ids:
+        count = sum(len(run.blocks[block]) for block in dict.fromkeys(run.soft_ids))
+        run.notes.append(
+            f"affinity broken: {count} pods stand in soft groups, without regard to blocks and logical racks"
+        )
+    if unplanned:
+        shown = ", ".join(map(str, unplanned[:20])) + (", ..." if len(unplanned) > 20 else "")
+        run.notes.append(
+            f"the scheduler leaves the nodes of ranks {shown} to chance (their block has no entry for them); here they "
+            "take the remaining selected nodes in the order of selection"
+        )
