@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ascendctl.snapshot.columns import StringTable
 from ascendctl.snapshot.config import SchedulerConfig
+from ascendctl.snapshot.diagnostics import Diagnostic
 from ascendctl.topology.leaf import LeafTopology
 
 # bits of Cluster.health (chapter 30 §9.1)
@@ -98,7 +99,8 @@ class PodTable:
 @dataclass(frozen=True)
 class JobTable:
     """Jobs (PodGroups) that the pods of the snapshot belong to: namespace, name, PodGroup phase ("" = not in the dump),
-    merged labels and annotations of PodGroup and pods."""
+    merged labels and annotations of PodGroup and pods. `min_available` -1 = unknown. `owners`: name of the PodGroup's
+    first owner, which is the workload's own name; "" = unknown."""
 
     names: tuple[str, ...]
     namespaces: tuple[str, ...]
@@ -106,6 +108,7 @@ class JobTable:
     min_available: NDArray[np.int32]
     labels: StringTable
     annotations: StringTable
+    owners: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,9 @@ class Cluster:
     sharing is "true"; `chip_memory_mb` int32. `virtual_names` bool: a baseDeviceInfos name with two dashes.
     `has_base_info` bool: baseDeviceInfos present and readable. `base_count` int32: its entries. `taints`: per node
     JSON text of spec.taints, "" = none.
-    `resources`: columns by resource name, every huawei.com/ name that some node offers.
+    `resources`: columns by resource name, every huawei.com/ name that some node offers or lists.
+    `diagnostics`: what is wrong with the dump; `skipped`: objects that nobody reads, by kind; `clusterd_mode`: which
+    ConfigMaps the device data came from; `profile`: the version of the plugin whose behaviour was applied.
     """
 
     names: tuple[str, ...]
@@ -149,6 +154,10 @@ class Cluster:
     jobs: JobTable
     config: SchedulerConfig = field(default_factory=SchedulerConfig)
     leaves: LeafTopology | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    clusterd_mode: bool = True
+    profile: str = "26.1"
 
     @property
     def size(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,16 +57,39 @@ class StringTable:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Mapping[str, str]], keys: Iterable[str] | None = None) -> StringTable:
-        """Build from one mapping a row; with `keys`, only those."""
+        """Build from one mapping a row; with `keys`, only those. Values of other types become text as the API server
+        would have stored it (chapter 30 §4.1); null counts as the empty text."""
         wanted = None if keys is None else frozenset(keys)
-        codes: dict[str, NDArray[np.int32]] = {}
-        pools: dict[str, dict[str, int]] = {}
+        cells: dict[str, tuple[list[int], list[Any]]] = {}
         for i, row in enumerate(rows):
             for key, value in row.items():
-                if wanted is not None and key not in wanted:
-                    continue
-                if key not in codes:
-                    codes[key], pools[key] = np.full(len(rows), -1, dtype=np.int32), {}
-                pool = pools[key]
-                codes[key][i] = pool.setdefault(value, len(pool))
-        return cls(len(rows), {key: StringColumn(codes[key], tuple(pools[key])) for key in sorted(codes)})
+                cell = cells.get(key)
+                if cell is None:
+                    if wanted is not None and key not in wanted:
+                        continue
+                    cell = cells[key] = ([], [])
+                cell[0].append(i)
+                cell[1].append(value)
+        return cls(len(rows), {key: _column(len(rows), *cells[key]) for key in sorted(cells)})
+
+
+def scalar_text(value: Any) -> str:
+    """A scalar as the text that a map of strings would hold: true, 12, 2 (for 2.0), "" for null."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return str(value)
+
+
+def _column(rows: int, filled: list[int], values: list[Any]) -> StringColumn:
+    if set(map(type, values)) != {str}:
+        values = [scalar_text(value) for value in values]
+    pool = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    codes = np.full(rows, -1, dtype=np.int32)
+    codes[filled] = np.fromiter(map(pool.__getitem__, values), np.int32, len(values))
+    return StringColumn(codes, tuple(pool))

@@ -1,0 +1,218 @@
+"""Rows and node fields -> numbers per node (chapter 30 §6.2 to §6.7), one array operation for all nodes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ascendctl.snapshot.base_devices import Shape
+from ascendctl.snapshot.chip_lists import CHIP_TYPES, Lists, parse_lists
+from ascendctl.snapshot.columns import StringColumn, StringTable
+from ascendctl.snapshot.profiles import Profile
+from ascendctl.snapshot.rows import DeviceRow
+
+PREFIX = "huawei.com/"
+
+
+@dataclass(frozen=True)
+class Effective:
+    """The effective device list of N nodes.
+
+    `lists`: the keys of the rows that count, one column a key. `chip_type` int8: index of CHIP_TYPES, what the node's row
+    is about (Ascend910 without row). `maintained` bool: the free list is computed. `applied` bool: the row's lists count;
+    `identified` bool: its SuperPodID and RackID count.
+    """
+
+    lists: StringTable
+    chip_type: NDArray[np.int8]
+    maintained: NDArray[np.bool_]
+    applied: NDArray[np.bool_]
+    identified: NDArray[np.bool_]
+
+
+def device_type(keys: Sequence[str]) -> tuple[int, bool]:
+    """Index of CHIP_TYPES that a row's keys speak of, and whether keys disagree (then the type with a free list)."""
+    found = []
+    for key in keys:
+        if key.startswith("huawei.com/npu"):
+            found.append("npu")
+        else:
+            known = next((name for name in ("Ascend910", "Ascend310P", "Ascend310") if name in key), None)
+            if known is not None:
+                found.append(known)
+    kinds = list(dict.fromkeys(found))
+    if not kinds:
+        return 0, False
+    listed = [kind for kind in kinds if PREFIX + kind in keys] if len(kinds) > 1 else kinds
+    best = min(listed or kinds, key=CHIP_TYPES.index)
+    return CHIP_TYPES.index(best), len(kinds) > 1
+
+
+def effective_lists(
+    rows: Sequence[DeviceRow | None],
+    base: BaseColumns,
+    soft: NDArray[np.bool_],
+    is_npu: NDArray[np.bool_],
+    self_maintain: bool,
+    profile: Profile,
+) -> tuple[Effective, list[int]]:
+    """Which lists of the rows count (chapter 30 §6.2, §6.4), and the nodes whose rows speak of two chip types."""
+    n = len(rows)
+    facts: list[tuple[int, bool, bool]] = []
+    known: dict[tuple[str, ...], tuple[int, bool, bool]] = {}
+    for row in rows:
+        keys = tuple(row.lists) if row is not None else ()
+        fact = known.get(keys)
+        if fact is None:
+            kind, unclear = device_type(keys)
+            fact = known[keys] = (kind, PREFIX + CHIP_TYPES[kind] in keys, unclear)
+        facts.append(fact)
+    chip_type = np.fromiter((fact[0] for fact in facts), np.int8, n)
+    has_key = np.fromiter((fact[1] for fact in facts), np.bool_, n)
+    update_time = np.fromiter((row.update_time if row is not None else 0 for row in rows), np.int64, n)
+    maintain = self_maintain and profile.self_maintain
+    maintained = has_key & base.readable & maintain
+    if profile.maintain_exceptions:
+        maintained &= ~soft & ~base.virtual
+    needed = profile.base_info_needed == "always" or (profile.base_info_needed == "maintain" and maintain)
+    present = np.fromiter((row is not None for row in rows), np.bool_, n)
+    identified = is_npu & present & ((update_time > 0) | maintained)
+    applied = identified & base.readable if needed else identified
+    lists = StringTable.from_rows(
+        [row.lists if row is not None and used else {} for row, used in zip(rows, applied.tolist(), strict=True)]
+    )
+    unclear_nodes = [i for i, fact in enumerate(facts) if fact[2]]
+    return Effective(lists, chip_type, maintained & applied, applied, identified), unclear_nodes
+
+
+@dataclass(frozen=True)
+class WorkingMap:
+    """The node's working map: what the row says, else the Node annotation of the same name (chapter 30 §6.4)."""
+
+    lists: StringTable
+    annotations: StringTable
+
+    def column(self, key: str) -> StringColumn:
+        """The values of one key."""
+        upper, lower = self.lists.columns.get(key), self.annotations.columns.get(key)
+        if upper is None:
+            return lower or self.lists.column(key)
+        if lower is None:
+            return upper
+        shift = len(upper.values)
+        codes = np.where(upper.codes >= 0, upper.codes, np.where(lower.codes >= 0, lower.codes + shift, -1))
+        return StringColumn(codes.astype(np.int32), upper.values + lower.values)
+
+
+@dataclass(frozen=True)
+class NodeLists:
+    """Facts of one list key, length N; `defined` bool: the key is there."""
+
+    count: NDArray[np.int32]
+    mask: NDArray[np.uint64]
+    exact: NDArray[np.uint64]
+    bad: NDArray[np.bool_]
+    defined: NDArray[np.bool_]
+
+
+def node_lists(column: StringColumn, chip_type: str) -> NodeLists:
+    """A key's lists parsed once a distinct text, then spread over the nodes."""
+    facts: Lists = parse_lists(column.values, chip_type)
+    defined = column.codes >= 0
+    if not len(column.values):
+        n = len(column.codes)
+        zero = np.zeros(n, np.uint64)
+        return NodeLists(np.zeros(n, np.int32), zero, zero, np.zeros(n, np.bool_), defined)
+    at = np.where(defined, column.codes, 0)
+    return NodeLists(
+        np.where(defined, facts.count[at], 0).astype(np.int32),
+        np.where(defined, facts.mask[at], 0).astype(np.uint64),
+        np.where(defined, facts.exact[at], 0).astype(np.uint64),
+        np.where(defined, facts.bad[at], False),
+        defined,
+    )
+
+
+def popcount(masks: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Bits set in each mask."""
+    return np.bitwise_count(masks).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class BaseColumns:
+    """What baseDeviceInfos says, length N: `mask` uint64 of its chips, `kind` int8 index of CHIP_TYPES if all names are
+    regular, -1 = odd names or none. `shapes` None = missing or unreadable. `virtual` bool, `count` int32 entries."""
+
+    shapes: Sequence[Shape | None]
+    mask: NDArray[np.uint64]
+    kind: NDArray[np.int8]
+    virtual: NDArray[np.bool_]
+    readable: NDArray[np.bool_]
+    count: NDArray[np.int32]
+
+
+def base_columns(shapes: Sequence[Shape | None]) -> BaseColumns:
+    """Columns of the shapes of N nodes."""
+    distinct = {id(shape): shape for shape in shapes if shape is not None}
+    order = {key: i for i, key in enumerate(distinct)}
+    at = np.array([order[id(shape)] if shape is not None else len(order) for shape in shapes], np.int32)
+    known = list(distinct.values())
+
+    def spread(values: list[int], empty: int, dtype: type) -> NDArray[Any]:
+        return np.array([*values, empty], dtype)[at]
+
+    return BaseColumns(
+        shapes,
+        spread([s.mask for s in known], 0, np.uint64),
+        spread([CHIP_TYPES.index(s.chip_type) if s.chip_type else -1 for s in known], -1, np.int8),
+        spread([s.virtual for s in known], False, np.bool_),
+        spread([True] * len(known), False, np.bool_),
+        spread([len(s.names) for s in known], 0, np.int32),
+    )
+
+
+@dataclass(frozen=True)
+class UsedChips:
+    """Chips that pods hold: `mask` uint64[N] of exact names; `texts` the names by node where base names are odd."""
+
+    mask: NDArray[np.uint64]
+    texts: Mapping[int, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class FreeLists:
+    """The free lists of one chip resource, length N."""
+
+    length: NDArray[np.int32]
+    free: NDArray[np.uint64]
+    bad: NDArray[np.bool_]
+
+
+def free_lists(kind: int, working: WorkingMap, effective: Effective, base: BaseColumns, used: UsedChips) -> FreeLists:
+    """Free lists of `huawei.com/<CHIP_TYPES[kind]>`: as reported, or computed from the node's chips (chapter 30 §6.2)."""
+    name = CHIP_TYPES[kind]
+    reported = node_lists(working.column(PREFIX + name), name)
+    length = np.where(reported.defined, reported.count, -1).astype(np.int32)
+    free, bad = reported.mask, reported.bad
+    maintained = effective.maintained & (effective.chip_type == kind)
+    if not maintained.any():
+        return FreeLists(length, free, bad)
+    keys = (f"{PREFIX}{name}-Unhealthy", f"{PREFIX}{name}-Recovering")
+    unhealthy, recovering = (node_lists(effective.lists.column(key), name).exact for key in keys)
+    computed = base.mask & ~used.mask & ~unhealthy & ~recovering
+    free = np.where(maintained, computed, free)
+    length = np.where(maintained, popcount(computed), length).astype(np.int32)
+    bad = bad & ~maintained
+    for i in np.flatnonzero(maintained & (base.kind != kind)).tolist():
+        shape = base.shapes[i]
+        if shape is not None:  # odd names subtract as texts
+            gone = set(used.texts.get(i, ()))
+            for key in keys:
+                gone.update((effective.lists.get(i, key) or "").split(","))
+            facts = parse_lists([",".join(sorted(set(shape.base) - gone))], name)
+            length[i], free[i], bad[i] = facts.count[0], facts.mask[0], facts.bad[0]
+    return FreeLists(length, free, bad)
