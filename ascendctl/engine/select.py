@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ascendctl.manifest.job import Job
-from ascendctl.snapshot.cluster import Cluster
+
+if TYPE_CHECKING:
+    from ascendctl.snapshot.cluster import Cluster
 
 NPU, A910, A310, A310P = "huawei.com/npu", "huawei.com/Ascend910", "huawei.com/Ascend310", "huawei.com/Ascend310P"
 NPU_CORE = "huawei.com/npu-core"
