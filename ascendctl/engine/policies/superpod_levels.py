@@ -1,0 +1,61 @@
+"""Which pods of a faulty super-pod job are deleted, and after how many sessions (chapter 20 §9.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ascendctl.engine.fault import Fault
+from ascendctl.manifest.job import Job
+
+HEALTHY_GRACE = 10
+"""Seconds for which a job waits for the nodes of its deleted healthy pods."""
+LSP_SESSIONS, JOB_SESSIONS = 6, 12
+SUPER_POD_POLICIES = ("chip2-node16-sp", "chip2-node8-sp", "chip8-node8-sp", "chip8-node8-ra64-sp")
+"""An unknown schedule_policy beside sp-block selects a super-pod policy, but such a job has no level in between."""
+_CONTROLLERS = ("mindie-ms-controller", "mindie-ms-coordinator")
+
+
+def levels_of(job: Job, fault: Fault) -> tuple[str, ...]:
+    """The levels that the scheduler tries, in order."""
+    labels = job.labels
+    if (
+        job.annotations.get("huawei.com/recover_policy_path") == "pod"
+        or labels.get("app") in _CONTROLLERS
+        or "ome.io/inferenceservice" in labels
+    ):
+        return ("pod",)
+    master = any(pod.rank == 0 and pod.npus and pod.role.lower() != "worker" for pod in fault.fault_pods)
+    if master:
+        return ("job",)
+    if labels.get("process-recover-enable") == "on":
+        return ("pod",)
+    if labels.get("pod-rescheduling") != "on":
+        return ("job",)
+    return ("pod", "lsp", "job") if job.policy_name is None or job.policy_name in SUPER_POD_POLICIES else ("pod", "job")
+
+
+def waited_for(level: str) -> str:
+    """When a level is reached, as text."""
+    if level == "lsp":
+        return f"after {LSP_SESSIONS} scheduling sessions without success"
+    return f"at once, or after {JOB_SESSIONS} sessions if pod level came first" if level == "job" else "at once"
+
+
+def lost_pods(level: str, order: Sequence[int], broken: Collection[int], home: Mapping[int, int]) -> frozenset[int]:
+    """Pods that are scheduled again: all, those on broken nodes, or all of every logical SuperPoD with one of those.
+    `home`: pod -> logical SuperPoD."""
+    if level == "job":
+        return frozenset(order)
+    if level == "lsp":
+        hit = {home[i] for i in broken}
+        return frozenset(i for i in order if home[i] in hit)
+    return frozenset(broken)
+
+
+def missing_label(job: Job) -> str | None:
+    """Text if the cluster would not reschedule the job at all."""
+    value = job.labels.get("fault-scheduling")
+    if value in ("grace", "force"):
+        return None
+    shown = "absent" if value is None else repr(value)
+    return f"label fault-scheduling is {shown}: the cluster does not reschedule this job, grace or force is needed"
