@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.kube import kube_codes
-from ascendctl.engine.predicate import health_codes, refuse, resource_codes
+from ascendctl.engine.predicate import ACCEPTED, health_codes, refuse, resource_codes
 from ascendctl.engine.result import JobHead
 from ascendctl.engine.select import Selection
 from ascendctl.engine.state import State, new_state
 from ascendctl.engine.wirings import WIRINGS, Wiring
 from ascendctl.manifest.job import Job
-from ascendctl.snapshot.cluster import Cluster
+from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster
 from ascendctl.snapshot.config import SchedulerConfig
 
 
@@ -48,15 +48,20 @@ class Request:
         return WIRINGS[self.selection.policy]
 
     def fixed_codes(self, role: int) -> NDArray[np.int16]:
-        """int16[N]: Kubernetes' filters and node health for the pods of one role (index of Job.roles). These do not
-        change while pods are placed. The array is shared: copy it before refusing more nodes."""
+        """int16[N]: Kubernetes' filters and node health for the pods of one role (index of Job.roles); whole chips do
+        not go to nodes with soft sharing, whose device plugin would refuse them (chapter 11.18). These do not change
+        while pods are placed. The array is shared and read-only."""
         if role not in self._fixed:
-            codes = np.zeros(self.cluster.size, dtype=np.int16)
+            codes: NDArray[np.int16] = np.zeros(self.cluster.size, dtype=np.int16)
             kube_codes(self.job.roles[role], self.cluster, codes)
             if not self.selection.registered:
                 refuse(codes, self.cluster.visible, "JOB_UNKNOWN")
-            health = health_codes(self.job, self.cluster)
-            self._fixed[role] = np.where(codes == 0, health, codes)
+            codes = np.where(codes == ACCEPTED, health_codes(self.job, self.cluster), codes)
+            whole_chips = self.job.roles[role].resource in CHIP_RESOURCES
+            if whole_chips and self.selection.module != "soft_share":
+                refuse(codes, self.cluster.soft_share, "E_SOFT_NODE")
+            codes.flags.writeable = False
+            self._fixed[role] = codes
         return self._fixed[role]
 
     def codes_for(self, role: int, state: State | None = None) -> NDArray[np.int16]:

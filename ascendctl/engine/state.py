@@ -25,7 +25,13 @@ class State:
 
     def at(self, node: int) -> State:
         """The same arrays seen at one node only (length 1 views)."""
-        here = slice(node, node + 1)
+        return self._part(slice(node, node + 1))
+
+    def of(self, nodes: NDArray[np.intp]) -> State:
+        """Copies of the arrays at some nodes (indices), in their order."""
+        return self._part(nodes)
+
+    def _part(self, here: slice | NDArray[np.intp]) -> State:
         fixed = ResourceColumns(*(getattr(self.fixed, field.name)[here] for field in fields(self.fixed)))
         return State(self.resource, fixed, self.free[here], self.idle[here], self.list_length[here])
 

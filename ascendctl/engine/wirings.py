@@ -12,7 +12,8 @@ class Wiring:
     """One row a policy. `rule` names the module under `engine/wired` that accepts, scores and picks; `max_node` is
     the largest request and the longest free list; `group` the chips of a ring, die pair, card or mesh (0 = none);
     `network_aware`: distributed jobs avoid network-unhealthy chips; `illegal`: counts refused in between;
-    `npu_key`: the rank table annotation is ascend-npu-configuration."""
+    `npu_key`: the rank table annotation is ascend-npu-configuration. `blind`: the score sees no unhealthy chips, for it
+    looks them up under a key that nodes of the product do not have (chapter 11.4.2)."""
 
     policy: str
     rule: str
@@ -21,6 +22,7 @@ class Wiring:
     network_aware: bool
     illegal: frozenset[int] = frozenset()
     npu_key: bool = False
+    blind: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ _ROWS = (
     Wiring("chip8-node8-sp", "base", 8, 8, True, npu_key=True),
     Wiring("chip8-node8-ra64-sp", "base", 8, 8, True, npu_key=True),
     Wiring("multilevel", "base", 16, 0, True),
-    Wiring("310-card", "cards", 64, 4, False),
-    Wiring("310-chip", "fragments", 64, 4, False),
-    Wiring("310P", "base", 64, 0, False),
+    Wiring("310-card", "cards", 64, 4, False, blind=True),
+    Wiring("310-chip", "fragments", 64, 4, False, blind=True),
+    Wiring("310P", "base", 64, 0, False, blind=True),
     Wiring("duo-card", "cards", 32, 2, False),
     Wiring("duo-chip", "duo", 16, 2, False),
     Wiring("duo-chip-distributed", "duo_distributed", 16, 2, False),

@@ -20,7 +20,8 @@ def fits(ask: Ask, free: Masks) -> NDArray[np.bool_]:
 
 def raw_score(ask: Ask, free: Masks, columns: ResourceColumns) -> Counts:
     """Fewest unhealthy chips first, then fewest free ones; the request does not matter."""
-    return 100 * (ask.wiring.max_node - columns.unhealthy_count.astype(np.int64)) - count(free)
+    unhealthy = 0 if ask.wiring.blind else columns.unhealthy_count.astype(np.int64)
+    return 100 * (ask.wiring.max_node - unhealthy) - count(free)
 
 
 def pick(ask: Ask, free: Masks) -> Masks:

@@ -38,7 +38,7 @@ def fits(ask: Ask, free: Masks) -> NDArray[np.bool_]:
     if ask.n < 1 or ask.n > 16 or ask.n in ask.wiring.illegal:
         return np.zeros(len(free), dtype=np.bool_)
     if ask.n == 16:
-        return count(free) == 16
+        return np.asarray(count(free) == 16)
     if ask.n > 8:
         return _cross(ask, free) >= ask.n
     left, right = _rings(free)

@@ -25,7 +25,7 @@ def _rings(free: Masks) -> tuple[Masks, Masks]:
 def fits(ask: Ask, free: Masks) -> NDArray[np.bool_]:
     """One ring serves the pod, or the pod takes the whole node."""
     if ask.n == 8:
-        return count(free) == 8
+        return np.asarray(count(free) == 8)
     if ask.n not in SIZES:
         return np.zeros(len(free), dtype=np.bool_)
     left, right = _rings(free)
