@@ -19,7 +19,6 @@ RULES: tuple[Rule, ...] = (
         "tor-affinity is none of large-model-schema, normal-schema and null",
         "tor-affinity is {value!r}, it must be large-model-schema, normal-schema or null",
         "write one of the three values; a job without switch affinity needs no such label",
-        products=("800-9000", "800t-a2", "900-a2", "800i-a2", "a200i-a2-box"),
         outcome="PEND-V",
         source="chapter 23 §2, §10.1",
         about="The comparison is case-sensitive, and the empty text is no value. Different values on the job and on "
