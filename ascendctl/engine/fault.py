@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ascendctl.engine.state import State
 from ascendctl.snapshot.cluster import Cluster
@@ -111,15 +112,18 @@ def read_fault(previous: Mapping[str, Any], faulty: Iterable[str], cluster: Clus
 
 def settle(
     state: State, cluster: Cluster, namespace: str, lost: Iterable[FormerPod], surviving: Iterable[FormerPod]
-) -> None:
+) -> NDArray[np.bool_]:
     """Bring the working arrays to the moment of planning, in place: chips that `lost` pods still hold in the snapshot
-    become free unless they are unhealthy, chips of `surviving` pods that the snapshot shows as free become taken."""
+    become free unless they are unhealthy, chips of `surviving` pods that the snapshot shows as free become taken.
+    Returns bool[M]: rows of Cluster.pods that are lost pods."""
+    deleted = np.zeros(len(cluster.pods.names), dtype=np.bool_)
     rows = _snapshot_rows(cluster, namespace)
     pods, fixed, names = cluster.pods, state.fixed, cluster.resource_names
     for pod in lost:
         row, node = rows.get(pod.name, -1), pod.index
         if row < 0 or node < 0 or int(pods.node[row]) != node:
             continue
+        deleted[row] = True
         held = (
             int(pods.chips[row]) & int(cluster.total[node]) & ~int(fixed.unhealthy[node]) & ~int(fixed.recovering[node])
         )
@@ -133,6 +137,7 @@ def settle(
         if pod.index >= 0 and pod.name not in rows:
             fresh = pod.chips & int(state.free[pod.index])
             state.take(pod.index, fresh, fresh.bit_count())
+    return deleted
 
 
 def _snapshot_rows(cluster: Cluster, namespace: str) -> dict[str, int]:

@@ -72,8 +72,8 @@ def note_batch(scene: Scene, plan: Plan) -> None:
     batch = scene.request.job.labels.get(BATCH) == "true" and not demand.shape.atlas_850
     if batch and any(length != demand.shape.size for length in lengths):
         plan.notes.append(
-            f"label {BATCH} with fragments: the reference scheduler takes all logical SuperPoDs for equally long and may "
-            "call this plan not ready"
+            f"label {BATCH} with fragments: the reference scheduler takes all logical SuperPoDs for equally long and "
+            "may call this plan not ready"
         )
 
 

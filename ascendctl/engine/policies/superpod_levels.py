@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ascendctl.engine.fault import Fault
 from ascendctl.manifest.job import Job
 
-HEALTHY_GRACE = 10
+RELEASE_WAIT = 10
 """Seconds for which a job waits for the nodes of its deleted healthy pods."""
 LSP_SESSIONS, JOB_SESSIONS = 6, 12
 SUPER_POD_POLICIES = ("chip2-node16-sp", "chip2-node8-sp", "chip8-node8-sp", "chip8-node8-ra64-sp")
@@ -34,7 +34,7 @@ def levels_of(job: Job, fault: Fault) -> tuple[str, ...]:
     return ("pod", "lsp", "job") if job.policy_name is None or job.policy_name in SUPER_POD_POLICIES else ("pod", "job")
 
 
-def waited_for(level: str) -> str:
+def reached(level: str) -> str:
     """When a level is reached, as text."""
     if level == "lsp":
         return f"after {LSP_SESSIONS} scheduling sessions without success"
@@ -50,6 +50,18 @@ def lost_pods(level: str, order: Sequence[int], broken: Collection[int], home: M
         hit = {home[i] for i in broken}
         return frozenset(i for i in order if home[i] in hit)
     return frozenset(broken)
+
+
+def escalation(job: Job, level: str) -> tuple[str, ...]:
+    """What happens next if pods find no place at a level, as notes."""
+    if level == "job" or job.labels.get("pod-rescheduling") != "on" or job.labels.get("process-recover-enable") == "on":
+        return ()
+    wider = (
+        f"after {LSP_SESSIONS} sessions all pods of the broken logical SuperPoDs are deleted, "
+        if level == "pod"
+        else ""
+    )
+    return (f"{wider}after {JOB_SESSIONS} sessions all pods of the job",)
 
 
 def missing_label(job: Job) -> str | None:

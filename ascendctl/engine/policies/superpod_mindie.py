@@ -28,8 +28,11 @@ def affinity_labels(pod_affinity: Mapping[str, Any]) -> dict[str, str]:
     return {str(k): str(v) for k, v in node.items()} if isinstance(node, Mapping) else {}
 
 
-def affine_nodes(cluster: Cluster, wanted: Mapping[str, str]) -> NDArray[np.bool_]:
-    """bool[N]: nodes that run a pod whose job carries every wanted label; none if nothing is wanted."""
+def affine_nodes(
+    cluster: Cluster, wanted: Mapping[str, str], deleted: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """bool[N]: nodes that run a pod whose job carries every wanted label; none if nothing is wanted. `deleted`
+    (bool[M]): pods that run no more."""
     nodes = np.zeros(cluster.size, dtype=np.bool_)
     if not wanted:
         return nodes
@@ -38,6 +41,8 @@ def affine_nodes(cluster: Cluster, wanted: Mapping[str, str]) -> NDArray[np.bool
         jobs &= cluster.jobs.labels.column(key).equals(value)
     pods = cluster.pods
     matching = pods.active & (pods.job >= 0)
+    if deleted is not None:
+        matching &= ~deleted
     matching[matching] = jobs[pods.job[matching]]
     nodes[pods.node[matching]] = True
     return nodes

@@ -24,7 +24,8 @@ ATLAS_850 = "chip8-node8-sp"
 @dataclass(frozen=True)
 class Scene:
     """`role`: the first role with NPUs, whose pods stand for all; `network`: chips must reach other SuperPoDs, so
-    network-unhealthy ones are refused; `codes` int16[N] and `mask` bool[N]: refusals and candidates."""
+    network-unhealthy ones are refused; `codes` int16[N] and `mask` bool[N]: refusals and candidates; `deleted` bool[M]:
+    pods of the snapshot that a fault has taken away."""
 
     request: Request
     state: State
@@ -33,6 +34,7 @@ class Scene:
     network: bool
     codes: NDArray[np.int16]
     mask: NDArray[np.bool_]
+    deleted: NDArray[np.bool_] | None = None
 
     @property
     def superpod(self) -> NDArray[np.int32]:
@@ -59,12 +61,14 @@ def demand_of(request: Request, pending: int) -> Demand:
     return Demand(job.npu_pod_count, len(job.pods), counted, shape)
 
 
-def make_scene(request: Request, state: State, pending: int, role: int) -> Scene:
+def make_scene(
+    request: Request, state: State, pending: int, role: int, deleted: NDArray[np.bool_] | None = None
+) -> Scene:
     """Judge all nodes for the pods of one role, on the given working arrays."""
     demand = demand_of(request, pending)
     network = demand.blocks > 1
     codes = node_codes(request, state, role, network)
-    return Scene(request, state, demand, role, network, codes, codes == ACCEPTED)
+    return Scene(request, state, demand, role, network, codes, codes == ACCEPTED, deleted)
 
 
 def node_codes(request: Request, state: State, role: int, network: bool) -> NDArray[np.int16]:
@@ -115,7 +119,7 @@ def plan_path(scene: Scene, mask: NDArray[np.bool_]) -> Plan:
         blocks = job.npus // job.sp_block
         return plan_service(candidates, demand, blocks, service_superpods(cluster, job), names)
     wanted = affinity_labels(job.roles[scene.role].pod_affinity)
-    homes = scene.superpod[affine_nodes(cluster, wanted) & ~mask]
+    homes = scene.superpod[affine_nodes(cluster, wanted, scene.deleted) & ~mask]
     counts = dict(zip(*(part.tolist() for part in np.unique(homes, return_counts=True)), strict=True))
     affine = [counts.get(superpod, 0) for superpod in candidates.ids]
     idlest = job.annotations.get("sp-fit") == "idlest"
