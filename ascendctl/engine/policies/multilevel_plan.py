@@ -102,7 +102,9 @@ def plan(
                 continue
             nodes = np.flatnonzero(tree.complete & candidates).astype(np.int32)
             field = score_field(arrange(tree, nodes, attempt.levels, ranks), attempt.sizes, tree.reserve)
-            trial = Trial(attempt, tree, field, solve(field))
+            # the search is complete, so it need not run where even the reserved nodes are too few
+            possible = full_capacity(field.layout, attempt.sizes)[0][0] > 0
+            trial = Trial(attempt, tree, field, solve(field) if possible else None)
             trials.append(trial)
             if trial.solution is not None:
                 solved.append((trial, trial.solution))

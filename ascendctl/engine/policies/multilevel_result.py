@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ def _chips(
     return target, chips
 
 
+@lru_cache(maxsize=256)
 def _ids(chips: int) -> tuple[int, ...]:
     return tuple(i for i in range(chips.bit_length()) if chips >> i & 1)
 
