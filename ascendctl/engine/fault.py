@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.state import State
+from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 
 KINDS = ("job", "pod", "lsp", "auto")
@@ -71,6 +72,16 @@ class Fault:
     def fault_pods(self) -> tuple[FormerPod, ...]:
         """Pods that ran on a broken node, in rank order."""
         return tuple(p for p in self.pods if p.node in self.faulty_names)
+
+
+def only_fault_pods(job: Job) -> bool:
+    """True if nothing but the pods on broken nodes is ever deleted: recover_policy_path "pod", or a pod of an inference
+    controller (chapter 20 §9.1, chapter 21 §11.2)."""
+    return (
+        job.annotations.get("huawei.com/recover_policy_path") == "pod"
+        or job.labels.get("app") in ("mindie-ms-controller", "mindie-ms-coordinator")
+        or "ome.io/inferenceservice" in job.labels
+    )
 
 
 def read_fault(previous: Mapping[str, Any], faulty: Iterable[str], cluster: Cluster) -> Fault:

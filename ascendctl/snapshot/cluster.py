@@ -110,6 +110,12 @@ class JobTable:
     annotations: StringTable
     owners: tuple[str, ...] = ()
 
+    def named(self, namespace: str, name: str) -> NDArray[np.bool_]:
+        """bool[J]: the rows of one workload, by its own name or that of the PodGroup."""
+        owners = self.owners or ("",) * len(self.names)
+        rows = zip(self.namespaces, self.names, owners, strict=True)
+        return np.array([ns == namespace and name in (own, owner) for ns, own, owner in rows], dtype=np.bool_)
+
 
 @dataclass(frozen=True)
 class Cluster:

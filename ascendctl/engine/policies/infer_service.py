@@ -19,10 +19,7 @@ def service_pods(cluster: Cluster, job: Job) -> NDArray[np.bool_]:
     pods, jobs, service = cluster.pods, cluster.jobs, job.labels.get(LABEL, "")
     if not service or not jobs.names:
         return np.zeros(len(pods.names), dtype=np.bool_)
-    members = jobs.labels.column(LABEL).equals(service)
-    for i in np.flatnonzero(members).tolist():
-        if jobs.names[i] == job.name and jobs.namespaces[i] == job.namespace:
-            members[i] = False
+    members = jobs.labels.column(LABEL).equals(service) & ~jobs.named(job.namespace, job.name)
     mask = pods.active & (pods.job >= 0)
     mask[mask] = members[pods.job[mask]]
     return mask

@@ -27,6 +27,7 @@ from ascendctl.engine.policies.rack_repair import (
 )
 from ascendctl.engine.policies.rack_seats import Seat, conclude, seat
 from ascendctl.engine.policies.rack_strategies import soft_remainder
+from ascendctl.engine.policies.superpod_levels import missing_label
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Trace, Unschedulable
 from ascendctl.engine.state import State
@@ -41,11 +42,7 @@ def recover(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Answe
     """Place the lost pods. With kind "auto" the stages are tried in order and the first that works answers."""
     sizes, places = sizes_of(job, request.config), _former_pods(job, fault)
     fault = replace(fault, pods=tuple(places[i] for i in npu_pods(job) if i in places))
-    notes = []
-    if job.labels.get("fault-scheduling") not in ("grace", "force"):
-        notes.append(
-            "label fault-scheduling is neither grace nor force: the scheduler itself would not move these pods"
-        )
+    notes = [text] if (text := missing_label(job)) else []
     if fault.kind != "auto":
         step = recovery(job, fault, sizes, fault.pending_sessions)
         return _noted(_attempt(job, cluster, request, fault, sizes, step), notes)
@@ -180,9 +177,7 @@ def _former_pods(job: Job, fault: Fault) -> dict[int, FormerPod]:
 
 def _terminating(cluster: Cluster, job: Job) -> str:
     """A pod of the job that is still being deleted, "" = none."""
-    pods, jobs = cluster.pods, cluster.jobs
-    for row in np.flatnonzero(pods.active & pods.terminating & (pods.job >= 0)).tolist():
-        owner = int(pods.job[row])
-        if jobs.names[owner] == job.name and jobs.namespaces[owner] == job.namespace:
-            return str(pods.names[row])
-    return ""
+    pods = cluster.pods
+    own = np.append(cluster.jobs.named(job.namespace, job.name), False)  # row -1: pods without a job
+    rows = np.flatnonzero(pods.active & pods.terminating & own[pods.job])
+    return pods.names[rows[0]] if len(rows) else ""

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.fault import Fault, FormerPod
+from ascendctl.engine.fault import Fault, FormerPod, only_fault_pods
 from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes
 from ascendctl.manifest.job import Job, parse_go_int
 
 RACK_STAGE, SUPER_POD_STAGE, JOB_STAGE = 3, 6, 12
 """Pending sessions at which stages 2, 3 and 4 begin."""
-
-_INFER_CONTROLLERS = ("mindie-ms-controller", "mindie-ms-coordinator")
 
 
 @dataclass(frozen=True)
@@ -37,15 +35,6 @@ class Former:
     blocks: Mapping[int, tuple[int, ...]]
     faulty: frozenset[int]
     lost: frozenset[int]
-
-
-def only_fault_pods(job: Job) -> bool:
-    """True if nothing but the faulty pods is ever deleted: recover_policy_path "pod", or an inference controller."""
-    return (
-        job.annotations.get("huawei.com/recover_policy_path") == "pod"
-        or job.labels.get("app") in _INFER_CONTROLLERS
-        or "ome.io/inferenceservice" in job.labels
-    )
 
 
 def former_blocks(fault: Fault, size: int) -> dict[int, tuple[FormerPod, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ascendctl.engine.fault import Fault
+from ascendctl.engine.fault import Fault, only_fault_pods
 from ascendctl.manifest.job import Job
 
 RELEASE_WAIT = 10
@@ -12,17 +12,12 @@ RELEASE_WAIT = 10
 LSP_SESSIONS, JOB_SESSIONS = 6, 12
 SUPER_POD_POLICIES = ("chip2-node16-sp", "chip2-node8-sp", "chip8-node8-sp", "chip8-node8-ra64-sp")
 """An unknown schedule_policy beside sp-block selects a super-pod policy, but such a job has no level in between."""
-_CONTROLLERS = ("mindie-ms-controller", "mindie-ms-coordinator")
 
 
 def levels_of(job: Job, fault: Fault) -> tuple[str, ...]:
     """The levels that the scheduler tries, in order."""
     labels = job.labels
-    if (
-        job.annotations.get("huawei.com/recover_policy_path") == "pod"
-        or labels.get("app") in _CONTROLLERS
-        or "ome.io/inferenceservice" in labels
-    ):
+    if only_fault_pods(job):
         return ("pod",)
     master = any(pod.rank == 0 and pod.npus and pod.role.lower() != "worker" for pod in fault.fault_pods)
     if master:
