@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.finish import best_scores, placed
+from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.policies.switch_leaves import Plan, Step
 from ascendctl.engine.policies.switch_scene import SINGLE_LAYER, V1, V2, Scene
 from ascendctl.engine.predicate import ACCEPTED, CODE
 from ascendctl.engine.result import Placement
 from ascendctl.topology.leaf_states import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_IP
 
-EXACT_SCORE, LEAF_SCORE, SHARED_SCORE, WEIGHT = 200, 100, 99, 100
+EXACT_SCORE, LEAF_SCORE, SHARED_SCORE = 200, 100, 99
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,12 @@ def _scores(scene: Scene, choice: Choice, codes: NDArray[np.int16] | None) -> tu
     first = next((i for i in scene.waiting if scene.is_npu(i)), -1)
     if codes is None or first < 0:
         return ()
-    raw = np.where(codes == ACCEPTED, 0, -1).astype(np.int64)
+    raw = np.zeros(scene.cluster.size, dtype=np.int64)
     if not choice.by_rank:
         raw[choice.listed] = choice.scores
     elif first in choice.exact:
         raw[choice.exact[first]] = EXACT_SCORE
-    return best_scores(scene.cluster, np.where(raw < 0, -1, WEIGHT * np.maximum(raw - scene.minus, 0)))
+    return best_scores(scene.cluster, np.where(codes == ACCEPTED, np.maximum(raw - scene.minus, 0), REFUSED))
 
 
 def _moves(scene: Scene, choice: Choice, nodes: Sequence[int]) -> list[Step]:
