@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ascendctl.engine.result import Invalid, Placement, Rejected, Trace, Unschedulable
+from ascendctl.engine.result import Invalid, Placement, Trace, Unschedulable
 from ascendctl.report.text import paint, printable, ranges, some, table
 
 NOT_MODELLED = (
@@ -18,28 +18,19 @@ def render(
     result: Placement | Unschedulable | Invalid, wide: bool = False, explain: bool = False, color: bool = False
 ) -> str:
     """The text that `ascendctl place -o table|wide` prints for one job."""
-    lines = [_headline(result, color)]
+    lines = [headline(result, color)]
     if isinstance(result, Placement):
         lines.append(_pods(result, wide))
         if explain and result.blocks:
-            lines += [
-                "",
-                table(((key, len(n), some(n, 8)) for key, n in result.blocks.items()), ("GROUP", "NODES", "NAMES")),
-            ]
-        if explain and result.rejected:
-            lines += ["", _rejected(result.rejected)]
-    elif isinstance(result, Unschedulable):
-        if result.rejected:
-            lines += [_rejected(result.rejected)]
-    else:
-        lines += [f"  {rule}: {printable(message)}" for rule, message in result.rules]
-    lines += _explanation(result.trace) if explain else [f"note: {printable(note)}" for note in result.trace.notes]
-    if explain:
-        lines.append(NOT_MODELLED)
-    return "\n".join(lines)
+            rows = ((key, len(nodes), some(nodes, 8)) for key, nodes in result.blocks.items())
+            lines += ["", table(rows, ("GROUP", "NODES", "NAMES"))]
+    if explain or not isinstance(result, Placement):
+        lines += rejections(result)
+    return "\n".join(lines + explanation(result.trace, explain))
 
 
-def _headline(result: Placement | Unschedulable | Invalid, color: bool) -> str:
+def headline(result: Placement | Unschedulable | Invalid, color: bool) -> str:
+    """One line: the job, its policy and the verdict."""
     job = result.job
     head = f"{job.kind} {printable(job.namespace)}/{printable(job.name)}" + (f" [{job.policy}]" if job.policy else "")
     if isinstance(result, Placement):
@@ -49,6 +40,31 @@ def _headline(result: Placement | Unschedulable | Invalid, color: bool) -> str:
         return f"{head}: {paint(verdict, 'green', color)}"
     word = "unschedulable" if isinstance(result, Unschedulable) else "invalid"
     return f"{head}: {paint(word, 'red', color)}, {printable(result.code)}: {printable(result.message)}"
+
+
+def rejections(result: Placement | Unschedulable | Invalid) -> list[str]:
+    """Refused nodes by reason, or the rules that refuse the job."""
+    if isinstance(result, Invalid):
+        return [f"  {rule}: {printable(message)}" for rule, message in result.rules]
+    if not result.rejected:
+        return []
+    rows = [(len(group.nodes), group.code, some(group.nodes), group.message) for group in result.rejected]
+    return ["", table(rows, ("NODES", "REFUSED FOR", "EXAMPLES", "MEANING"))]
+
+
+def explanation(trace: Trace, explain: bool) -> list[str]:
+    """Notes always; scores, the steps of the planning and what is not modelled where asked."""
+    notes = [f"note: {printable(note)}" for note in trace.notes]
+    if not explain:
+        return notes
+    lines = []
+    if trace.scores:
+        lines += ["", table(trace.scores, ("BEST NODES OF THE FIRST POD", "SCORE"))]
+    if trace.steps:
+        lines += ["", "Planning:"]
+        for number, (text, data) in enumerate(trace.steps, 1):
+            lines.append(f"  {number}. {printable(text)}" + (f"  [{printable(_pairs(data))}]" if data else ""))
+    return [*lines, "", *notes, NOT_MODELLED]
 
 
 def _count(number: int, noun: str) -> str:
@@ -71,20 +87,3 @@ def _pods(result: Placement, wide: bool) -> str:
 
 def _pairs(values: Mapping[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in values.items()) or "-"
-
-
-def _rejected(groups: tuple[Rejected, ...]) -> str:
-    rows = [(len(group.nodes), group.code, some(group.nodes), group.message) for group in groups]
-    return table(rows, ("NODES", "REFUSED FOR", "EXAMPLES", "MEANING"))
-
-
-def _explanation(trace: Trace) -> list[str]:
-    lines = []
-    if trace.scores:
-        lines += ["", table(trace.scores, ("BEST NODES OF THE FIRST POD", "SCORE"))]
-    if trace.steps:
-        lines += ["", "Planning:"]
-        for number, (text, data) in enumerate(trace.steps, 1):
-            lines.append(f"  {number}. {printable(text)}" + (f"  [{printable(_pairs(data))}]" if data else ""))
-    lines += [""] if trace.notes else []
-    return lines + [f"note: {printable(note)}" for note in trace.notes]

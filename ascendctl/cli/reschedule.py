@@ -1,0 +1,96 @@
+"""`ascendctl reschedule`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ascendctl.cli import common
+
+FORMATS = ("table", "json", "yaml")
+
+
+@click.command("reschedule", short_help="After a fault: which pods move, and where.")
+@click.argument("manifest")
+@common.snapshot_option()
+@click.option(
+    "--previous", required=True, metavar="FILE",
+    help="The placement before the fault, as `ascendctl place -o json` printed it; - for standard input.",
+)  # fmt: skip
+@click.option("--faulty", multiple=True, metavar="NODE", help="A node that broke. Repeatable; commas separate too.")
+@click.option(
+    "--kind", type=click.Choice(["auto", "job", "pod", "lsp"]),
+    help="Whose pods were deleted: all of the job, those on faulty nodes, or those of a logical SuperPoD that has one.",
+)  # fmt: skip
+@click.option(
+    "--pending-sessions", type=click.IntRange(0), help="Scheduling sessions that the recovery has waited for."
+)
+@common.output_option(FORMATS, "table")
+@click.option("--explain", is_flag=True, help="Also: refused nodes by reason, and each stage of the recovery.")
+@common.color_option
+def command(
+    manifest: str,
+    snapshots: tuple[str, ...],
+    previous: str,
+    faulty: tuple[str, ...],
+    kind: str | None,
+    pending_sessions: int | None,
+    outputs: list[tuple[str, str]],
+    explain: bool,
+    color: str,
+) -> None:
+    """Say which pods of the job in MANIFEST stay, which move, where and why, after nodes or chips broke.
+
+    The snapshot is the cluster at the moment of the fault. Without --faulty, the nodes of `fault.nodes` in FILE count.
+
+    \b
+    Example:
+      ascendctl place job.yaml -s before/ -o json=placement.json
+      ascendctl reschedule job.yaml -s after/ --previous placement.json --faulty node-7
+    """
+    from ascendctl.engine.api import reschedule
+    from ascendctl.engine.fault import FaultError
+
+    cluster = common.load_cluster(snapshots)
+    jobs = common.load_manifests([manifest])
+    if len(jobs) > 1:
+        raise click.UsageError(f"{manifest} holds {len(jobs)} jobs; a rescheduling is about one")
+    before = common.readable(lambda: _read_placement(previous))
+    fault = dict(before.get("fault") or {})
+    fault.update({k: v for k, v in (("kind", kind), ("pending_sessions", pending_sessions)) if v is not None})
+    before = {**before, "fault": fault} if fault else before
+    nodes = [name for text in faulty for name in text.split(",") if name] or list(fault.get("nodes") or [])
+    try:
+        result = reschedule(jobs[0], cluster, before, nodes)
+    except FaultError as error:
+        raise common.Unreadable(f"{previous}: {error}") from None
+    common.emit(outputs, lambda name: _render(result, before, name, explain, color))
+    if result.outcome != "placed":
+        raise SystemExit(common.EXIT_FINDINGS)
+
+
+def _read_placement(path: str) -> dict[str, Any]:
+    from ascendctl.yamlio.errors import ReadError
+    from ascendctl.yamlio.inputs import read_all
+
+    documents = [d.value for d in read_all([path]) if d.value is not None]
+    if len(documents) != 1 or documents[0].get("kind") != "PlacementResult":
+        raise ReadError(
+            path, "is not one PlacementResult document", "write it with `ascendctl place JOB -s DUMP -o json`"
+        )
+    found: dict[str, Any] = documents[0]
+    if found.get("outcome") != "placed":
+        raise ReadError(path, f"its outcome is {found.get('outcome')!r}, so no pod of it ran anywhere")
+    return found
+
+
+def _render(result: Any, before: dict[str, Any], name: str, explain: bool, color: str) -> str:
+    if name == "table":
+        from ascendctl.report.reschedule import render
+        from ascendctl.report.text import wants_color
+
+        return render(result, before, explain, wants_color(color))
+    from ascendctl.report.machine import as_document
+
+    return as_document([result.to_dict()], name)
