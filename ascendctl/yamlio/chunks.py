@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ascendctl.yamlio.document import Problem
 
 ENCODING_HINT = "save the file as UTF-8"
-_SEPARATOR = re.compile(r"^---[^\n]*(?:\n|\Z)", re.MULTILINE)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _MARKER = re.compile(r"\{\{|\{%|\{#")
 _BLANK_LINES = re.compile(r"(?:\ufeff? *(?:#[^\n\r]*)?(?:\r\n?|\n|\Z))*")
@@ -54,13 +53,17 @@ def split_chunks(text: str, first_line: int = 1) -> Iterator[Chunk]:
     """Chunks in order, blank ones left out. CR LF line ends have become LF: nothing downstream ever sees the CR."""
     text = text.replace("\r\n", "\n")
     start, line, problem = 0, first_line, None
-    for match in _SEPARATOR.finditer(text):
-        body = text[start : match.start()]
+    at = 0 if text.startswith("---") else text.find("\n---") + 1
+    while at or text.startswith("---", start):
+        body = text[start:at]
         if problem or not is_blank(body):
             yield Chunk(body, line, problem, closed=True)
         line += body.count("\n")
-        problem = _separator_problem(match.group(), line)
-        start, line = match.end(), line + 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        problem = _separator_problem(text[at:end], line)
+        start, line = min(end + 1, len(text)), line + 1
+        at = start if text.startswith("---", start) else text.find("\n---", start) + 1
     body = text[start:]
     if problem or not is_blank(body):
         yield Chunk(body, line, problem)
@@ -100,6 +103,19 @@ def find_control(text: str) -> re.Match[str] | None:
     return _CONTROL.search(text)
 
 
-def find_marker(text: str) -> re.Match[str] | None:
-    """The first marker of a template language: `{{`, `{%` or `{#`."""
-    return _MARKER.search(text)
+def control_problem(character: str, line: int, column: int) -> Problem:
+    """DOC-01 for a character that YAML forbids, which is never printed raw."""
+    code = ord(character)
+    shown = f"U+{code:04X}" if code > 0xFF else f"\\x{code:02x}"
+    hint = ENCODING_HINT if code == 0 else "remove it, or write it as an escape in double quotes"
+    return Problem("DOC-01", f"not readable: control character {shown}", hint, line, column)
+
+
+def template_problem(chunk: Chunk) -> Problem | None:
+    """DOC-12 for a chunk that could not be read, if it holds a marker of a template language."""
+    marker = _MARKER.search(chunk.text)
+    if not marker:
+        return None
+    line, column = position(chunk.text, marker.start(), chunk.line)
+    message = f"unrendered template: found `{marker.group()}` at {line}:{column}"
+    return Problem("DOC-12", message, "render it first (helm template, jinja2)", line, column)

@@ -50,13 +50,15 @@ class Refused(Exception):
 
 @dataclass
 class Composed:
-    """`value` of the first document of a chunk, `end` the offset behind it, `explicit_end` True for a `...` line."""
+    """`value` of the first document of a chunk, `end` the offset behind it, `explicit_end` True for a `...` line,
+    `anchored` True if there are anchors or aliases."""
 
     value: Any = None
     marks: dict[FieldPath, Mark] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     end: int = 0
     explicit_end: bool = False
+    anchored: bool = False
 
 
 @dataclass(slots=True)
@@ -83,6 +85,7 @@ class _Frame:
 
     value: Any
     path: FieldPath
+    at: tuple[int, int]
     first: int
     steps: int
     anchor: str | None
@@ -97,10 +100,13 @@ class _Frame:
     merged: dict[str, int] = field(default_factory=dict)
 
 
-def compose(text: str, first_line: int = 1) -> Composed:
+def compose(text: str, first_line: int = 1, with_marks: bool = True, depth: int = 0) -> Composed:
     """The first document of a chunk that starts on line `first_line`. Raises Refused if kubectl would not read it, or
-    if it exceeds the bounds of this module."""
-    return _Composer(text, first_line).run()
+    if it exceeds the bounds of this module.
+
+    Without marks the number of fields is not bounded. `depth` counts the levels that a fragment stands in.
+    """
+    return _Composer(text, first_line, with_marks, depth).run()
 
 
 def duplicate_message(key: str, first: int, last: int) -> str:
@@ -124,10 +130,12 @@ def surviving_marks(
 
 
 class _Composer:
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str, first_line: int, with_marks: bool, depth: int) -> None:
         self.text = text.removeprefix("\ufeff").removeprefix("\ufeff")  # concatenated files may have two
         self.bom = _stand_in(self.text) if "\ufeff" in self.text else ""
         self.first_line = first_line
+        self.with_marks = with_marks
+        self.depth = depth
         self.breaks = self._line_starts() if any(c in text for c in _ODD_BREAKS) else None
         self.stack: list[_Frame] = []
         self.marks: list[tuple[FieldPath, Mark]] = []
@@ -147,6 +155,7 @@ class _Composer:
         except YAMLError as error:
             raise Refused(self._syntax_problem(error)) from None
         self._check_aliasing(*self.at(None))
+        self.out.anchored = bool(self.anchors)
         self.out.marks = surviving_marks(self.marks, self.overridden, self.has_inline_merge)
         return self.out
 
@@ -230,13 +239,14 @@ class _Composer:
         frame = self.stack[-1] if self.stack else None
         if frame and isinstance(frame.value, dict) and frame.key is None:
             self.refuse("a mapping or a list cannot be a key", line, column, "quote the text")
-        if len(self.stack) >= MAX_DEPTH:
+        if len(self.stack) + self.depth >= MAX_DEPTH:
             self.refuse(f"more than {MAX_DEPTH} levels", line, column)
         merge_list = not is_map and frame is not None and frame.merging
         path = self._child_path(frame)
         new = _Frame(
             {} if is_map else [],
             path,
+            (line, column),
             len(self.marks),
             self.steps,
             event.anchor,
@@ -262,7 +272,7 @@ class _Composer:
         )
         if frame.anchor and self.anchors[frame.anchor] is frame:  # else it was defined anew inside
             self.anchors[frame.anchor] = node
-        self._deliver(node, *self._mark_position(frame.first))
+        self._deliver(node, *frame.at)
 
     def _alias(self, event: Any) -> None:
         line, column = self.at(event.start_mark)
@@ -283,7 +293,7 @@ class _Composer:
                 self.refuse("a mapping or a list cannot be a key", line, column)
             self._key(frame, target.raw, f"*{name}", False, line, column)
             return
-        if len(self.stack) + target.height > MAX_DEPTH:
+        if len(self.stack) + self.depth + target.height > MAX_DEPTH:
             self.refuse(f"more than {MAX_DEPTH} levels", line, column)
         raw = target.raw
         if target.is_scalar and type(raw) is float and not math.isfinite(raw):
@@ -380,6 +390,8 @@ class _Composer:
     def _mark(
         self, frame: _Frame | None, path: FieldPath, line: int, column: int, text: str | None, plain: bool
     ) -> None:
+        if not self.with_marks:
+            return
         if frame is not None and isinstance(frame.value, dict):
             mark = Mark(line, column, *frame.key_at, text, plain, frame.key_written)
         else:
@@ -405,10 +417,6 @@ class _Composer:
                 key, written = (frame.key_at, frame.key_written) if frame and is_field else ((m.line, m.column), None)
             mark = Mark(m.line, m.column, *key, m.text, m.plain, written, alias_line or m.alias_line)
             self._add(path + old[source.depth :], mark)
-
-    def _mark_position(self, index: int) -> tuple[int, int]:
-        mark = self.marks[index][1]
-        return mark.line, mark.column
 
     def _line_starts(self) -> list[int]:
         return [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]

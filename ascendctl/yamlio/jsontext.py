@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from bisect import bisect_right
 from itertools import accumulate
@@ -18,7 +17,7 @@ from ascendctl.yamlio.compose import (
     surviving_marks,
 )
 from ascendctl.yamlio.document import FieldPath, Mark, Problem
-from ascendctl.yamlio.scalars import INT64_MIN, UINT64_MAX, Scalar, field_value, shown
+from ascendctl.yamlio.scalars import Scalar, json_number, shown
 
 _TOKEN = re.compile(
     r"""[ \t\r\n]*(?:
@@ -164,7 +163,10 @@ class _Reader:
         elif kind == "string":
             value = written = _string(text)
         elif kind == "number":
-            value, written = _number(text, self.start), text
+            try:
+                value, written = json_number(text), text
+            except ValueError as error:
+                raise _Invalid(str(error), self.start) from None
         elif kind == "word":
             value, written = _WORDS[text], text
         else:
@@ -184,14 +186,3 @@ def _string(text: str) -> str:
         return text[1:-1]
     value: str = json.loads(text)
     return _SURROGATE.sub("\ufffd", value)
-
-
-def _number(text: str, offset: int) -> Scalar:
-    if not any(c in text for c in ".eE") and len(text) < 25:
-        value = int(text)
-        if INT64_MIN <= value <= UINT64_MAX:
-            return value
-    number = float(text)
-    if not math.isfinite(number):
-        raise _Invalid(f"{text} is out of range", offset)
-    return field_value(number)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ascendctl.yamlio.chunks import (
-    ENCODING_HINT,
     Chunk,
     content_lines,
+    control_problem,
     decode,
     find_control,
-    find_marker,
     position,
     split_chunks,
+    template_problem,
 )
 from ascendctl.yamlio.document import Document, Problem
 
@@ -86,11 +86,11 @@ def _read_chunk(chunk: Chunk, name: str) -> Document | None:
     control = find_control(chunk.text)
     if control:
         line, column = position(chunk.text, control.start(), chunk.line)
-        return _unreadable(name, 0, chunk.line, _control_problem(control.group(), line, column))
+        return _unreadable(name, 0, chunk.line, control_problem(control.group(), line, column))
     try:
         composed = compose(chunk.text, chunk.line)
     except Refused as refused:
-        return _unreadable(name, 0, chunk.line, _template_problem(chunk) or refused.problem)
+        return _unreadable(name, 0, chunk.line, template_problem(chunk) or refused.problem)
     problems = composed.problems
     ignored = content_lines(chunk.text[composed.end :])
     if ignored:
@@ -112,22 +112,6 @@ def _document(name: str, line: int, value: Any, marks: Any, problems: list[Probl
 
 def _unreadable(name: str, index: int, line: int, problem: Problem) -> Document:
     return Document(name, index, line, None, {}, (problem,))
-
-
-def _control_problem(character: str, line: int, column: int) -> Problem:
-    code = ord(character)
-    shown = f"U+{code:04X}" if code > 0xFF else f"\\x{code:02x}"
-    hint = ENCODING_HINT if code == 0 else "remove it, or write it as an escape in double quotes"
-    return Problem("DOC-01", f"not readable: control character {shown}", hint, line, column)
-
-
-def _template_problem(chunk: Chunk) -> Problem | None:
-    marker = find_marker(chunk.text)
-    if not marker:
-        return None
-    line, column = position(chunk.text, marker.start(), chunk.line)
-    message = f"unrendered template: found `{marker.group()}` at {line}:{column}"
-    return Problem("DOC-12", message, "render it first (helm template, jinja2)", line, column)
 
 
 def _ignored_problem(chunk: Chunk, offset: int, count: int, explicit_end: bool) -> Problem:

@@ -113,6 +113,18 @@ def field_value(value: Scalar) -> Scalar:
     return value
 
 
+def json_number(text: str) -> Scalar:
+    """The value of a JSON number. Raises ValueError if it is out of the range of a double."""
+    if len(text) < 25 and text.lstrip("-").isdigit():
+        value = int(text)
+        if INT64_MIN <= value <= UINT64_MAX:
+            return value
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{shown(text)} is out of range")
+    return field_value(number)
+
+
 def key_text(value: Scalar) -> str:
     """The field name that a key becomes (chapter 40 §8.3). Raises ValueError for null and for integers above 2^63-1."""
     if isinstance(value, str):
