@@ -95,7 +95,7 @@ def pod_annotations(request: Request, pod: PodSpec, node: int, chips: tuple[int,
     if not role.is_npu or request.selection.static_vnpu or not request.selection.registered:
         return {}
     written = {"distributed-job": "true" if job.distributed else "false"}
-    if not chips:
+    if not chips or request.selection.module == "vnpu":
         return written
     prefix = role.resource.removeprefix("huawei.com/") + "-"
     devices = device_ids(cluster, node)

@@ -47,13 +47,18 @@ class Request:
         """Wiring of the selected policy. Raises KeyError for policies that choose no chips."""
         return WIRINGS[self.selection.policy]
 
+    def kube_codes(self, role: int) -> NDArray[np.int16]:
+        """int16[N]: what Kubernetes itself refuses for the pods of one role (index of Job.roles)."""
+        codes: NDArray[np.int16] = np.zeros(self.cluster.size, dtype=np.int16)
+        kube_codes(self.job.roles[role], self.cluster, codes)
+        return codes
+
     def fixed_codes(self, role: int) -> NDArray[np.int16]:
         """int16[N]: Kubernetes' filters and node health for the pods of one role (index of Job.roles); whole chips do
         not go to nodes with soft sharing, whose device plugin would refuse them (chapter 11.18). These do not change
         while pods are placed. The array is shared and read-only."""
         if role not in self._fixed:
-            codes: NDArray[np.int16] = np.zeros(self.cluster.size, dtype=np.int16)
-            kube_codes(self.job.roles[role], self.cluster, codes)
+            codes = self.kube_codes(role)
             if not self.selection.registered:
                 refuse(codes, self.cluster.visible, "JOB_UNKNOWN")
             codes = np.where(codes == ACCEPTED, health_codes(self.job, self.cluster), codes)
@@ -67,7 +72,7 @@ class Request:
     def codes_for(self, role: int, state: State | None = None) -> NDArray[np.int16]:
         """int16[N], index of `predicate.CODES`: everything before the policy's own look at chips (chapter 10 §2.6 steps
         1 to 5, after Kubernetes' filters) for a pod of one role, on `state` (default: the request's own arrays)."""
-        codes = self.fixed_codes(role).copy()
+        codes: NDArray[np.int16] = self.fixed_codes(role).copy()
         resource_codes(codes, self.state if state is None else state, self.job.roles[role])
         return codes
 

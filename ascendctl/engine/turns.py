@@ -53,14 +53,22 @@ def _former(request: Request, fault: Fault | None) -> dict[int, int]:
     """Rank -> node of the earlier pods: of the placement before a fault, else of the job's pods in the snapshot."""
     if fault is not None:
         return {pod.rank: pod.index for pod in fault.pods if pod.index >= 0}
-    job, pods = request.job, request.cluster.pods
-    ranks = {pod.name: pod.rank for pod in job.pods}
-    nodes = pods.node.tolist()
-    return {
-        ranks[name]: nodes[i]
-        for i, (name, namespace) in enumerate(zip(pods.names, pods.namespaces, strict=True))
-        if namespace == job.namespace and name in ranks and nodes[i] >= 0
-    }
+    pods = request.cluster.pods
+    rows = np.flatnonzero(own_pods(request) & (pods.rank >= 0) & (pods.node >= 0))
+    return dict(zip(pods.rank[rows].tolist(), pods.node[rows].tolist(), strict=True))
+
+
+def own_pods(request: Request) -> NDArray[np.bool_]:
+    """bool[M]: pods of the snapshot that belong to the job, by pod name or by the job that they name."""
+    job, pods, jobs = request.job, request.cluster.pods, request.cluster.jobs
+    names = {pod.name for pod in job.pods}
+    owners = jobs.owners or ("",) * len(jobs.names)
+    same = [job.name in (name, owner) for name, owner in zip(jobs.names, owners, strict=True)]
+    rows = zip(pods.names, pods.namespaces, pods.job.tolist(), strict=True)
+    return np.array(
+        [namespace == job.namespace and (name in names or (k >= 0 and same[k])) for name, namespace, k in rows],
+        dtype=np.bool_,
+    )
 
 
 def seen_scores(raw: Scores, stop: int) -> Scores:

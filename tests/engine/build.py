@@ -124,7 +124,7 @@ def cluster(nodes: Sequence[Node], pods: Sequence[Pod] = (), config: SchedulerCo
             levels=("",) * sum(map(len, base)),
         ),
         pods=_pods(pods, names, resources),
-        jobs=JobTable((), (), (), np.zeros(0, dtype=np.int32), StringTable(0), StringTable(0)),
+        jobs=_jobs(pods),
         config=config or SchedulerConfig(),
     )
 
@@ -180,9 +180,15 @@ def _columns(nodes: Sequence[Node], name: str) -> ResourceColumns:
     )
 
 
+def _jobs(pods: Sequence[Pod]) -> JobTable:
+    names = tuple(sorted({p.job for p in pods if p.job}))
+    none = StringTable(len(names))
+    return JobTable(names, ("default",) * len(names), ("",) * len(names), np.ones(len(names), np.int32), none, none)
+
+
 def _pods(pods: Sequence[Pod], nodes: Sequence[str], resources: Mapping[str, ResourceColumns]) -> PodTable:
     pods = sorted(pods, key=lambda p: (p.namespace, natural_key(p.name)))
-    jobs = sorted({p.job for p in pods if p.job})
+    jobs = _jobs(pods).names
     size = len(pods)
     return PodTable(
         names=tuple(p.name for p in pods),
