@@ -407,7 +407,7 @@ class _Composer:
         self, source: _Node, path: FieldPath, alias_line: int, frame: _Frame | None, skip_root: bool = False
     ) -> None:
         """Repeat the marks of a node under another path, as aliases and merge keys do with its values."""
-        for index in range(source.first + skip_root, source.last):
+        for index in range(source.first + skip_root, source.last if self.with_marks else 0):
             old, m = self.marks[index]
             if _MERGED in old[source.depth :]:
                 continue
