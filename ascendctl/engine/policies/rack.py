@@ -6,7 +6,7 @@ from __future__ import annotations
 from ascendctl.engine.fault import Fault
 from ascendctl.engine.finish import refused
 from ascendctl.engine.policies.rack_order import sizes_of
-from ascendctl.engine.policies.rack_plan import candidates, fill, new_run, note_broken_affinity, npu_pods
+from ascendctl.engine.policies.rack_plan import candidates, fill, give_up, new_run, note_broken_affinity, npu_pods
 from ascendctl.engine.policies.rack_recover import recover
 from ascendctl.engine.policies.rack_seats import conclude, seat
 from ascendctl.engine.request import Request
@@ -32,8 +32,7 @@ def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedul
     run.open.extend(range(sizes.count))
     refusal = fill(request, run)
     if refusal:
-        notes = (*run.notes, *refusal.notes)
-        return refused(request, refusal.code, refusal.message, found.codes, steps=run.steps, notes=notes)
+        return give_up(request, run, found, refusal)
     seats, unplanned = seat([job.pods[i].rank for i in numbers], run.blocks, run.soft_ids, sizes.block, frozenset())
     note_broken_affinity(run, unplanned)
     return conclude(request, request.state, run, found.codes, dict(zip(numbers, seats, strict=True)), unplanned)

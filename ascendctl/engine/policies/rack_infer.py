@@ -18,6 +18,11 @@ def place_service(run: Run, service_racks: Iterable[tuple[int, int]]) -> Refusal
     block count is Q div SB, which exceeds the pods' need where SB is below one node."""
     sizes = run.sizes
     count = sizes.job_npus // sizes.sp_npus
+    if count != sizes.count:
+        run.notes.append(
+            f"the scheduler reserves {count} blocks for an inference service job (its NPUs divided by sp-block), the "
+            f"pods fill {sizes.count}"
+        )
     rows = [(s, r) for s, racks in run.floor.items() for r in racks]
     nodes = [run.floor[s][r] for s, r in rows]
     free = np.array([len(part) for part in nodes], dtype=np.int64)

@@ -117,6 +117,11 @@ class Run:
         return [self.names[i] for i in nodes]
 
 
+def count(number: int, noun: str) -> str:
+    """A number with its noun, for explanations: "1 node", "3 nodes"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def group(nodes: Nodes, superpod: NDArray[np.int32], rack: NDArray[np.int32]) -> Floor:
     """Sort candidates (ascending node indices) into SuperPoDs and racks, ids ascending. `superpod` and `rack` are the
     ids of all nodes, int32[N]; a rack id counts only inside its SuperPoD."""
@@ -173,14 +178,8 @@ def take_block(racks: Racks, block: int, rack: int) -> Nodes:
             break
         use = min(len(racks[r]) // rack, need)
         taken.append(racks[r][: use * rack])
-        remove(racks, r, use * rack)
+        racks[r] = racks[r][use * rack :]
+        if len(racks[r]) == 0:
+            del racks[r]
         need -= use
     return np.concatenate(taken)
-
-
-def remove(racks: Racks, rack: int, count: int) -> None:
-    """Drop the first `count` nodes of a rack, and the rack with its last node."""
-    if count == len(racks[rack]):
-        del racks[rack]
-    else:
-        racks[rack] = racks[rack][count:]

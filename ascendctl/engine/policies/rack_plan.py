@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.chips import chip_codes
+from ascendctl.engine.finish import refused
 from ascendctl.engine.policies.infer_service import LABEL, service_pods
 from ascendctl.engine.policies.rack_infer import place_service
-from ascendctl.engine.policies.rack_order import Nodes, Refusal, Run, Sizes, group
+from ascendctl.engine.policies.rack_order import Nodes, Refusal, Run, Sizes, count, group
 from ascendctl.engine.policies.rack_strategies import SUPER_PODS, run_chain, start_strategy
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
+from ascendctl.engine.result import Unschedulable
 from ascendctl.engine.state import State
 from ascendctl.manifest.job import Job
 from ascendctl.validate.rules.rack import RACK_NODES
@@ -57,10 +59,10 @@ def new_run(request: Request, sizes: Sizes, nodes: Nodes) -> Run:
     cluster = request.cluster
     floor = group(nodes, cluster.superpod, cluster.rack)
     run = Run(sizes, floor, [], request.state.fixed.network_unhealthy != 0, cluster.names)
-    what = "candidates with the fewest idle NPUs" if sizes.pods == 1 else "candidate nodes"
+    least = " (those with the fewest idle NPUs)" if sizes.pods == 1 else ""
     run.say(
-        f"{len(nodes)} {what} in {len(floor)} SuperPoDs; the job has {sizes.pods} pods, a block {sizes.block} nodes, a "
-        f"logical rack {sizes.rack}",
+        f"{count(len(nodes), 'candidate node')}{least} in {count(len(floor), 'SuperPoD')}; the job has "
+        f"{count(sizes.pods, 'pod')}, a block {count(sizes.block, 'node')}, a logical rack {sizes.rack}",
         superpods={str(s): {str(r): len(part) for r, part in racks.items()} for s, racks in floor.items()},
     )
     if sizes.ub_memory and 1 < sizes.pods <= RACK_NODES:
@@ -68,6 +70,17 @@ def new_run(request: Request, sizes: Sizes, nodes: Nodes) -> Run:
             f"UB memory: a job of up to {RACK_NODES} pods takes the usual strategies and may leave a UB-memory domain"
         )
     return run
+
+
+def give_up(request: Request, run: Run, found: Candidates, refusal: Refusal) -> Unschedulable:
+    """The answer for a job without plan."""
+    notes = [*run.notes, *refusal.notes]
+    if len(found.nodes) == 1:
+        notes.append(
+            "with exactly one candidate node the scheduler binds the pod there without asking the policy; here it is "
+            "always planned"
+        )
+    return refused(request, refusal.code, refusal.message, found.codes, steps=run.steps, notes=notes)
 
 
 def fill(request: Request, run: Run) -> Refusal | None:

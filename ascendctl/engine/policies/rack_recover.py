@@ -10,8 +10,16 @@ import numpy as np
 
 from ascendctl.engine.fault import Fault, FormerPod, settle
 from ascendctl.engine.finish import refused
-from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, most_first, sizes_of
-from ascendctl.engine.policies.rack_plan import candidates, fill, is_service, new_run, note_broken_affinity, npu_pods
+from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, count, most_first, sizes_of
+from ascendctl.engine.policies.rack_plan import (
+    candidates,
+    fill,
+    give_up,
+    is_service,
+    new_run,
+    note_broken_affinity,
+    npu_pods,
+)
 from ascendctl.engine.policies.rack_repair import (
     JOB_STAGE,
     RACK_STAGE,
@@ -88,8 +96,7 @@ def _attempt(job: Job, cluster: Cluster, request: Request, fault: Fault, sizes: 
         return refused(request, "NodePredicateFailed", text, found.codes, steps=run.steps, notes=run.notes)
     refusal = _plan(job, cluster, request, fault, run, step)
     if refusal:
-        notes = (*run.notes, *refusal.notes)
-        return refused(request, refusal.code, refusal.message, found.codes, steps=run.steps, notes=notes)
+        return give_up(request, run, found, refusal)
     taken = frozenset(pod.index for pod in staying.values())
     new, unplanned = seat([job.pods[i].rank for i in lost], run.blocks, run.soft_ids, sizes.block, taken)
     note_broken_affinity(run, unplanned)
@@ -139,7 +146,7 @@ def _explain(run: Run, step: Recovery, staying: int) -> None:
     run.steps.insert(
         0,
         (
-            f"stage {step.stage}: {step.why}; {len(ranks)} pods are lost, {staying} stay on their nodes",
+            f"stage {step.stage}: {step.why}; {count(len(ranks), 'pod')} lost, {staying} staying",
             {"stage": step.stage, "faultyNodes": nodes, "lostRanks": ranks},
         ),
     )
@@ -160,7 +167,7 @@ def _explain_moves(run: Run, cluster: Cluster, job: Job, places: dict[int, Forme
         source = places[i].node if i in places else ""
         moves.append({"rank": job.pods[i].rank, "from": source, "to": cluster.names[new.node], "where": where})
     counts = ", ".join(f"{n} to the {where}" for where, n in sorted(Counter(m["where"] for m in moves).items()))
-    run.say(f"{len(moves)} pods are placed: {counts}", moves=moves)
+    run.say(f"{count(len(moves), 'pod')} placed: {counts}", moves=moves)
 
 
 def _copy(state: State) -> State:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.fault import Fault, FormerPod, only_fault_pods
-from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes
+from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, count
 from ascendctl.manifest.job import Job, parse_go_int
 
 RACK_STAGE, SUPER_POD_STAGE, JOB_STAGE = 3, 6, 12
@@ -69,7 +69,9 @@ def recovery(job: Job, fault: Fault, sizes: Sizes, sessions: int) -> Recovery:
     if pod_only:
         return Recovery(_stage(sessions), faulty, faulty, "only the pods on faulty nodes are ever deleted")
     if sessions >= JOB_STAGE:
-        return Recovery(4, fault.pods, faulty, f"{sessions} sessions without success: all pods are deleted")
+        return Recovery(
+            4, fault.pods, faulty, f"{count(sessions, 'pending session')} without success: all pods are deleted"
+        )
     ranks, why = _lost_ranks(job, fault, sizes, faulty, sessions, by_process)
     if 0 in ranks:
         return Recovery(4, fault.pods, faulty, "rank 0 is lost, so all pods are deleted")
@@ -90,13 +92,16 @@ def _lost_ranks(
         for pods in former_blocks(fault, sizes.block).values():
             if any(p in faulty for p in pods):
                 ranks |= {p.rank for p in pods}
-        return ranks, f"{sessions} sessions: all pods of logical SuperPoDs with a faulty node are deleted"
+        return (
+            ranks,
+            f"{count(sessions, 'pending session')}: all pods of logical SuperPoDs with a faulty node are deleted",
+        )
     windowed = sizes.rack > 1 and (by_process or "sp-block" in job.annotations)
     if RACK_STAGE <= sessions < SUPER_POD_STAGE and windowed:
         windows = {rank // sizes.rack for rank in ranks}
         ranks = {p.rank for p in fault.pods if p.rank // sizes.rack in windows}
-        return ranks, f"{sessions} sessions: all pods of logical racks with a faulty node are deleted"
-    return ranks, f"{sessions} sessions: only the pods on faulty nodes are deleted"
+        return ranks, f"{count(sessions, 'pending session')}: all pods of logical racks with a faulty node are deleted"
+    return ranks, f"{count(sessions, 'pending session')}: only the pods on faulty nodes are deleted"
 
 
 def former(fault: Fault, step: Recovery, size: int) -> Former:
@@ -135,6 +140,9 @@ def repair_same_rack(
             name = run.names[lost] if lost >= 0 else "a node that left the cluster"
             if spare is None:
                 run.say(f"stage 1: no free node in the rack of {name} replaces it in block {block}", block=block)
+                if len(spares):
+                    text = "finds no node of its own: the reference may give it one that an earlier block took"
+                    run.notes.append(f"block {block} {text}")
                 continue
             used.add(spare)
             result.append(spare)

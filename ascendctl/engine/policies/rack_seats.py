@@ -78,6 +78,8 @@ def conclude(
     """The answer: `seats` by index in `job.pods`, one for every pod with NPUs. `unplanned` are ranks that the scheduler
     gives no score; `fault_nodes` the nodes that this job lost."""
     job, cluster = request.job, request.cluster
+    if conflict := _conflict(request, seats):
+        return refused(request, "INCOMPLETE_PLAN", conflict, codes, steps=run.steps, notes=run.notes)
     chips = _Chips.of(request, state)
     nodes: list[int] = []
     npus: list[tuple[int, ...]] = []
@@ -106,11 +108,14 @@ def conclude(
         npus.append(picked)
         groups.append(str(place.block))
         moved.append(place.npus is None)
-    run.notes.extend(_conflicts(request, nodes, moved))
     blocks: dict[int, list[str]] = {}
     for i, place in sorted(seats.items()):
         blocks.setdefault(place.block, []).append(cluster.names[nodes[i]])
+    used = [seats[i].node for i in sorted(seats)]
     numbers = dict(metrics or {})
+    numbers["logicalSuperPods"] = len(blocks)
+    numbers["superPods"] = len(np.unique(cluster.superpod[used]))
+    numbers["racks"] = len(np.unique(np.stack((cluster.superpod[used], cluster.rack[used])), axis=1).T)
     if without:
         numbers["podsWithoutNpus"] = without
     return placed(
@@ -169,17 +174,19 @@ def _helper_node(request: Request, role: int) -> int:
     return int(fits[0]) if len(fits) else -1
 
 
-def _conflicts(request: Request, nodes: Sequence[int], moved: Sequence[bool]) -> list[str]:
-    """The plan follows the first pod's candidates; say where another pod may not run on its node."""
-    job, found = request.job, []
-    for pod, node, new in zip(job.pods, nodes, moved, strict=True):
-        code = int(request.fixed_codes(pod.role)[node]) if new else ACCEPTED
+def _conflict(request: Request, seats: Mapping[int, Seat]) -> str:
+    """The plan follows the candidates of one pod. The first pod of another role whose own filters refuse the node that
+    it got, as a sentence; "" = none."""
+    job = request.job
+    for i, place in seats.items():
+        code = int(request.fixed_codes(job.pods[i].role)[place.node]) if place.npus is None else ACCEPTED
         if code != ACCEPTED:
-            found.append(
-                f"conflict: pod {pod.name} is planned on {request.cluster.names[node]}, which its own filters refuse "
-                f"({CODES[code]}); the plan is made for the first pod, so give all pods the same selectors"
+            name, pod, role = request.cluster.names[place.node], job.pods[i].name, job.roles[job.pods[i].role].name
+            return (
+                f"the plan gives node {name} to pod {pod}, whose role {role} the node refuses ({CODES[code]}): the "
+                "plan is made on the candidates of the first pod, so give all pods the same selectors"
             )
-    return found
+    return ""
 
 
 def _scores(

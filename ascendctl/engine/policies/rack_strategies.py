@@ -9,15 +9,14 @@ import numpy as np
 
 from ascendctl.engine.policies.rack_order import (
     RACKS_PER_UB_DOMAIN,
-    Nodes,
     Racks,
     Refusal,
     Run,
     Sizes,
+    count,
     fewest_first,
     free_nodes,
     most_first,
-    remove,
     smallest_racks,
     take_block,
     whole_racks,
@@ -64,7 +63,10 @@ def one_rack(run: Run) -> Refusal | None:
     blocks = sum(n // sizes.block for n in run.free.values())
     if blocks < needed and not sizes.soft:
         message = f"before scheduling, required sp-block count={needed}, but total sp-block count={blocks}"
-        run.say(f"{RACK}: all SuperPoDs together hold {blocks} blocks of {sizes.block} nodes, {needed} are open: stop")
+        run.say(
+            f"{RACK}: all SuperPoDs together hold {count(blocks, 'block')} of {count(sizes.block, 'node')}, "
+            f"{needed} needed: stop"
+        )
         return Refusal("NOT_ENOUGH_LOGICAL_SUPERPODS", message)
     order = _visit(run, RACK)
     for s in order:
@@ -79,15 +81,13 @@ def one_rack(run: Run) -> Refusal | None:
             continue
         rack = fit[0]
         run.say(
-            f"{RACK}: rack {rack} of SuperPoD {s} takes the job, the smallest that holds {sizes.pods} nodes "
+            f"{RACK}: rack {rack} of SuperPoD {s} takes the job, the smallest that holds {count(sizes.pods, 'node')} "
             f"({len(racks[rack])} free)",
             superpod=s,
             rack=rack,
             racks=_lengths(racks),
+            blocks=_take(run, needed, {rack: racks[rack]}),
         )
-        for block in list(run.open):
-            _put(run, RACK, block, s, racks[rack][: sizes.block])
-            remove(racks, rack, sizes.block)
         return None
     if not run.blocks and sizes.pods // sizes.rack == 1 and not sizes.soft:
         run.say(f"{RACK}: the job is one logical rack, which must not be split over racks: stop")
@@ -122,9 +122,9 @@ def one_ub_domain(run: Run) -> Refusal | None:
             f"({free_nodes(racks)} free)",
             superpod=s,
             domain=domain,
+            racks=_lengths(racks),
+            blocks=_take(run, len(run.open), racks),
         )
-        for block in list(run.open):
-            _put(run, UB_MEMORY, block, s, take_block(racks, sizes.block, sizes.rack))
         return None
     return Refusal("UBMEM_FAILED", f"scheduling failed in {UB_MEMORY} strategy")
 
@@ -147,9 +147,8 @@ def one_super_pod(run: Run) -> Refusal | None:
             f"{SUPER_POD}: SuperPoD {s} takes all open blocks ({have} logical racks, {needed} needed)",
             superpod=s,
             racks=_lengths(racks),
+            blocks=_take(run, len(run.open), racks),
         )
-        for block in list(run.open):
-            _put(run, SUPER_POD, block, s, take_block(racks, sizes.block, sizes.rack))
         return None
     run.say(f"scheduling failed in {SUPER_POD} strategy, next is {SUPER_PODS}")
     return None
@@ -172,13 +171,14 @@ def several_super_pods(run: Run) -> Refusal | None:
                 f"{dropped} nodes of SuperPoD {s} with network-faulty NPUs were left out before logical racks were "
                 f"counted (the reference may miss some of them)"
             )
-        before, have, per_block = len(run.open), whole_racks(racks, sizes.rack), sizes.block // sizes.rack
-        for block in run.open[: have // per_block]:
-            _put(run, SUPER_PODS, block, s, take_block(racks, sizes.block, sizes.rack))
+        lengths, have, per_block = _lengths(racks), whole_racks(racks, sizes.rack), sizes.block // sizes.rack
+        gives = min(have // per_block, len(run.open))
         run.say(
-            f"{SUPER_PODS}: SuperPoD {s} gives {before - len(run.open)} blocks ({have} logical racks of {sizes.rack} "
-            f"nodes, {per_block} a block)",
+            f"{SUPER_PODS}: SuperPoD {s} gives {count(gives, 'block')} ({count(have, 'logical rack')} of "
+            f"{count(sizes.rack, 'node')}, {per_block} a block)",
             superpod=s,
+            racks=lengths,
+            blocks=_take(run, gives, racks),
         )
     if not run.open:
         return None
@@ -191,13 +191,17 @@ def soft_remainder(run: Run, order: Iterable[int]) -> Refusal | None:
     """Single nodes for the blocks that found no place, rack by rack, network-faulty ones included (chapter 21 §7.6)."""
     sizes = run.sizes
     strict = run.placed
-    need = missing = sizes.pods - strict
+    need = missing = max(0, sizes.pods - strict)  # an earlier soft placement may leave more nodes than pods
     left, beyond = list(run.open), sizes.pods
     used = np.zeros(len(run.names), dtype=np.bool_)
     for nodes in run.blocks.values():
         used[nodes] = True
-    run.say(f"soft: {need} pods are left, they take single nodes rack by rack without regard to blocks and racks")
+    run.say(
+        f"soft: {count(need, 'pod')} left for single nodes, rack by rack, without regard to blocks and logical racks"
+    )
     for s in order:
+        if missing == 0:
+            break
         racks = without(run.floor[s], used)
         for r in smallest_racks(racks):
             if missing == 0:
@@ -211,21 +215,31 @@ def soft_remainder(run: Run, order: Iterable[int]) -> Refusal | None:
             run.blocks[block] = np.concatenate((run.blocks[block], nodes)) if block in run.blocks else nodes
             run.soft_ids.append(block)
             run.say(
-                f"soft: {len(nodes)} nodes of rack {r} of SuperPoD {s} as group {block}",
+                f"soft: {count(len(nodes), 'node')} of rack {r} of SuperPoD {s} as group {block}",
                 superpod=s,
                 rack=r,
                 block=block,
                 nodes=run.name_list(nodes.tolist()),
             )
-        if missing == 0:
-            run.open.clear()
-            return None
+    if missing == 0:
+        run.open.clear()
+        _note_network_faults(run)
+        return None
     literal = f"soft schedule job failed, need <{need}> nodes, could only schedule <{strict - missing}> nodes"
     return Refusal(
         "SOFT_NOT_ENOUGH_NODES",
         f"soft schedule job failed, need <{need}> nodes, could only schedule <{need - missing}> nodes",
         (f"the scheduler's own text has a wrong second number: {literal}",) if need != strict else (),
     )
+
+
+def _note_network_faults(run: Run) -> None:
+    picked = [node for block in dict.fromkeys(run.soft_ids) for node in run.blocks[block].tolist()]
+    bad = run.name_list(node for node in picked if run.network_bad[node])
+    if bad:
+        run.notes.append(
+            f"the soft part takes nodes with network-faulty NPUs too, as the scheduler does: {', '.join(bad)}"
+        )
 
 
 _CHAINS: dict[str, tuple[Callable[[Run], Refusal | None], ...]] = {
@@ -239,21 +253,21 @@ _CHAINS: dict[str, tuple[Callable[[Run], Refusal | None], ...]] = {
 def _visit(run: Run, strategy: str) -> list[int]:
     order = fewest_first(run.free, run.sizes.pods)
     if order:
-        text = f"SuperPoDs with {run.sizes.pods} free nodes or more in the order {_ids(order)}, fewest first"
+        text = f"SuperPoDs with {count(run.sizes.pods, 'free node')} or more in the order {_ids(order)}, fewest first"
     else:
-        text = f"no SuperPoD has {run.sizes.pods} free nodes, the size of the whole job"
+        text = f"no SuperPoD has {count(run.sizes.pods, 'free node')}, the size of the whole job"
     run.say(f"{strategy}: {text}", order=order)
     return order
 
 
-def _put(run: Run, strategy: str, block: int, superpod: int, nodes: Nodes) -> None:
-    run.put(block, nodes)
-    run.say(
-        f"{strategy}: block {block} in SuperPoD {superpod}",
-        block=block,
-        superpod=superpod,
-        nodes=run.name_list(nodes.tolist()),
-    )
+def _take(run: Run, number: int, racks: Racks) -> dict[str, list[str]]:
+    """Place the first open blocks on nodes of `racks` (changed in place); block id -> node names."""
+    taken = {}
+    for block in run.open[:number]:
+        nodes = take_block(racks, run.sizes.block, run.sizes.rack)
+        run.put(block, nodes)
+        taken[str(block)] = run.name_list(nodes.tolist())
+    return taken
 
 
 def _lengths(racks: Racks) -> dict[str, int]:

@@ -12,11 +12,13 @@ import numpy as np
 
 from ascendctl.engine.api import Result, place, reschedule
 from ascendctl.engine.result import Placement
+from ascendctl.engine.wired.masks import ids
 from ascendctl.manifest.job import Job, PodSpec, Role
 from ascendctl.names import natural_key
-from ascendctl.snapshot.cluster import NODE_UNHEALTHY, Chips, Cluster, JobTable, PodTable, ResourceColumns
+from ascendctl.snapshot.cluster import NODE_UNHEALTHY, SUB_HEALTHY_CARD, Cluster
 from ascendctl.snapshot.columns import StringTable
 from ascendctl.snapshot.config import SchedulerConfig
+from tests.engine import build
 
 NPU = "huawei.com/npu"
 POLICY = "chip8-node8-ra64-sp"
@@ -79,96 +81,37 @@ def cluster_of(
     nodes: Sequence[Node],
     size: int | None = 64,
     running: Sequence[Running] = (),
-    labels: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Cluster:
     """A snapshot of such nodes; `size` is super-pod-size, None = unset. Chips of running pods must be `used` too."""
+    config = SchedulerConfig(super_pod_size=size or 48, configured_super_pod_size=size or 0)
     nodes = sorted(nodes, key=lambda node: natural_key(node.name))
-    count = len(nodes)
-    index = {node.name: i for i, node in enumerate(nodes)}
-    used, bad = _masks(n.used for n in nodes), _masks(n.unhealthy for n in nodes)
-    total = _masks([FULL] * count)
-    free = total & ~used & ~bad
-    capacity = np.full(count, 8, dtype=np.int32)
-    allocatable = (capacity - np.bitwise_count(bad)).astype(np.int32)
-    columns = ResourceColumns(
-        capacity=capacity,
-        allocatable=allocatable,
-        idle=(allocatable - np.bitwise_count(used & ~bad)).astype(np.int32),
-        idle_defined=np.ones(count, dtype=np.bool_),
-        list_length=np.bitwise_count(free).astype(np.int32),
-        free=free,
-        unhealthy=bad,
-        network_unhealthy=_masks(n.network or 0 for n in nodes),
-        recovering=_masks([0] * count),
-        unhealthy_count=np.bitwise_count(bad).astype(np.int32),
-        network_defined=np.array([n.network is not None for n in nodes], dtype=np.bool_),
-        list_bad=np.zeros(count, dtype=np.bool_),
-    )
-    owners = sorted({pod.job for pod in running})
+    snapshot = build.cluster([_built(node, labels or {}) for node in nodes], [_bound(pod) for pod in running], config)
     owner_labels = {pod.job: pod.labels for pod in running}
-    size_fields = {} if size is None else {"super_pod_size": size or 48, "configured_super_pod_size": size}
-    return Cluster(
-        names=tuple(node.name for node in nodes),
-        addresses=("",) * count,
-        visible=np.ones(count, dtype=np.bool_),
-        is_npu=np.ones(count, dtype=np.bool_),
-        unschedulable=np.zeros(count, dtype=np.bool_),
-        kind=np.ones(count, dtype=np.int8),
-        total=total,
-        used=used,
+    ending = {pod.name for pod in running if pod.terminating}
+    return replace(
+        snapshot,
         superpod=np.array([n.superpod for n in nodes], dtype=np.int32),
         rack=np.array([n.rack for n in nodes], dtype=np.int32),
-        server_index=np.zeros(count, dtype=np.int32),
-        health=np.array(
-            [(0 if n.healthy else NODE_UNHEALTHY) | (4 if n.sub_healthy else 0) for n in nodes], dtype=np.uint8
-        ),
-        soft_share=np.zeros(count, dtype=np.bool_),
-        chip_memory_mb=np.zeros(count, dtype=np.int32),
-        virtual_names=np.zeros(count, dtype=np.bool_),
-        has_base_info=np.ones(count, dtype=np.bool_),
-        base_count=np.full(count, 8, dtype=np.int32),
-        taints=("",) * count,
-        labels=StringTable.from_rows([dict((labels or {}).get(node.name, {})) for node in nodes]),
-        annotations=StringTable(count),
-        resources={NPU: columns},
-        chips=Chips(
-            np.zeros(count + 1, dtype=np.int32),
-            np.zeros(0, np.int16),
-            np.zeros(0, np.int32),
-            np.zeros(0, np.int64),
-            (),
-            (),
-        ),
-        pods=PodTable(
-            names=tuple(pod.name for pod in running),
-            namespaces=("default",) * len(running),
-            uids=("",) * len(running),
-            node=np.array([index[pod.node] for pod in running], dtype=np.int32),
-            job=np.array([owners.index(pod.job) for pod in running], dtype=np.int32),
-            rank=np.array([pod.rank for pod in running], dtype=np.int32),
-            resource=np.zeros(len(running), dtype=np.int16),
-            request=np.array([pod.chips.bit_count() for pod in running], dtype=np.int32),
-            chips=_masks(pod.chips for pod in running),
-            active=np.ones(len(running), dtype=np.bool_),
-            terminating=np.array([pod.terminating for pod in running], dtype=np.bool_),
-            phase=("Running",) * len(running),
-            labels=StringTable.from_rows([pod.labels for pod in running]),
-            annotations=StringTable(len(running)),
-        ),
-        jobs=JobTable(
-            names=tuple(owners),
-            namespaces=("default",) * len(owners),
-            phases=("Running",) * len(owners),
-            min_available=np.ones(len(owners), dtype=np.int32),
-            labels=StringTable.from_rows([owner_labels[name] for name in owners]),
-            annotations=StringTable(len(owners)),
-        ),
-        config=SchedulerConfig(**size_fields),
+        jobs=replace(snapshot.jobs, labels=StringTable.from_rows([owner_labels[name] for name in snapshot.jobs.names])),
+        pods=replace(snapshot.pods, terminating=np.array([name in ending for name in snapshot.pods.names], np.bool_)),
     )
 
 
-def _masks(values: Iterable[int]) -> np.ndarray:
-    return np.array(list(values), dtype=np.uint64)
+def _built(node: Node, labels: Mapping[str, Mapping[str, str]]) -> build.Node:
+    return build.Node(
+        node.name,
+        free=ids(FULL & ~node.used & ~node.unhealthy),
+        unhealthy=ids(node.unhealthy),
+        net=None if node.network is None else ids(node.network),
+        resource=NPU,
+        health=(0 if node.healthy else NODE_UNHEALTHY) | (SUB_HEALTHY_CARD if node.sub_healthy else 0),
+        labels=labels.get(node.name, {}),
+    )
+
+
+def _bound(pod: Running) -> build.Pod:
+    return build.Pod(pod.name, pod.node, job=pod.job, rank=pod.rank, chips=ids(pod.chips), labels=pod.labels)
 
 
 def job_of(

@@ -59,13 +59,14 @@ def test_plans_respect_nodes_blocks_and_racks(nodes, job, size):
     home = [by_name[name] for name in placed]
     for first in range(0, len(home), sizes.block):
         assert len({node.superpod for node in home[first : first + sizes.block]}) == 1
-    if job.labels:
+    service = "inferserviceid" in job.labels
+    if service:
         for first in range(0, len(home), sizes.block):
             assert len({(node.superpod, node.rack) for node in home[first : first + sizes.block]}) == 1
     else:
         for first in range(0, len(home), sizes.rack):
             assert len({(node.superpod, node.rack) for node in home[first : first + sizes.rack]}) == 1
-    if sizes.ub_memory and sizes.pods > 8 and not job.labels:
+    if sizes.ub_memory and sizes.pods > 8 and not service:
         assert len({(node.superpod, node.rack // 16) for node in home}) == 1
     assert {key: list(found) for key, found in result.blocks.items()} == {
         str(k): placed[k * sizes.block : (k + 1) * sizes.block] for k in range(sizes.count)

@@ -6,7 +6,9 @@ import pytest
 
 from ascendctl.engine.api import place
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.manifest.job import Role
 from tests.engine.policies.rack_world import (
+    NPU,
     Node,
     blocks,
     by_rank,
@@ -331,15 +333,15 @@ def test_reserve_nodes_are_not_kept():
     assert len(by_rank(plan("S0{r0:8}", job_of(8, sp=64, ra=64), 8))) == 8
 
 
-def test_candidates_are_those_of_the_first_pod_and_conflicts_are_told():
-    from ascendctl.manifest.job import Role
-    from tests.engine.policies.rack_world import NPU
-
+def test_candidates_are_those_of_the_first_pod_and_a_conflict_is_told():
     roles = (Role("a", 1, 8, NPU), Role("b", 1, 8, NPU, selector={"zone": "x"}))
-    labels = {"S0-r0-n0": {"zone": "x"}, "S0-r0-n1": {"zone": "y"}}
-    result = place(job_of(2, sp=16, ra=16, roles=roles), cluster_of(world("S0{r0:2}"), 64, labels=labels))
-    assert by_rank(result) == ["S0-r0-n0", "S0-r0-n1"]
-    assert any(note.startswith("conflict: pod train-b-0") for note in result.trace.notes)
+    job, nodes = job_of(2, sp=16, ra=16, roles=roles), world("S0{r0:2}")
+    fits = {"S0-r0-n0": {"zone": "y"}, "S0-r0-n1": {"zone": "x"}}
+    assert by_rank(place(job, cluster_of(nodes, 64, labels=fits))) == ["S0-r0-n0", "S0-r0-n1"]
+    result = place(job, cluster_of(nodes, 64, labels={"S0-r0-n0": {"zone": "x"}}))
+    assert isinstance(result, Unschedulable)
+    assert result.code == "INCOMPLETE_PLAN"
+    assert "S0-r0-n1 to pod train-b-0" in result.message
 
 
 def test_no_candidate_at_all():
@@ -357,5 +359,5 @@ def test_explanation_tells_the_chain():
     assert any("scheduling failed in SuperPodSchedule strategy" in text for text in texts)
     orders = [data["order"] for text, data in result.trace.steps if "order" in data]
     assert orders == [[], [], [0, 1]]
-    taken = {data["block"]: data["nodes"] for text, data in result.trace.steps if "block" in data}
-    assert taken == {0: expand("S0/r0:n0-1 S0/r1:n0-1"), 1: expand("S1/r1:n0-1 S1/r0:n0-1")}
+    taken = [data["blocks"] for text, data in result.trace.steps if "blocks" in data]
+    assert taken == [{"0": expand("S0/r0:n0-1 S0/r1:n0-1")}, {"1": expand("S1/r1:n0-1 S1/r0:n0-1")}]
