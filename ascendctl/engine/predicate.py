@@ -52,7 +52,7 @@ def rejected(cluster: Cluster, codes: NDArray[np.int16]) -> tuple[Rejected, ...]
     """Refused nodes by reason, the most frequent reason first, nodes in natural name order."""
     groups = [
         Rejected(CODES[code], NODE_CODES[CODES[code]], tuple(cluster.names[i] for i in np.flatnonzero(codes == code)))
-        for code in np.unique(codes)
+        for code in np.flatnonzero(np.bincount(codes, minlength=1))
         if code != ACCEPTED
     ]
     return tuple(sorted(groups, key=lambda group: (-len(group.nodes), natural_key(group.code))))

@@ -63,17 +63,19 @@ def leaf_use(cluster: Cluster, topology: LeafTopology, own: NDArray[np.bool_]) -
     count, jobs = len(topology.leaf_ips), cluster.jobs
     known = cluster.pods.job >= 0
     job, leaf = cluster.pods.job[known], leaf_of_nodes(topology, cluster.size)[cluster.pods.node[known]]
-    pairs = np.unique(np.stack([job, leaf], axis=1), axis=0) if job.size else np.zeros((0, 2), dtype=np.int32)
-    spread = np.bincount(pairs[:, 0], minlength=len(jobs.names)) > 1
+    outside = count  # one place for all nodes that the file does not list
+    keys = np.sort(job.astype(np.int64) * (count + 1) + np.where(leaf < 0, outside, leaf))
+    users, places = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count + 1)
+    spread = np.bincount(users, minlength=len(jobs.names)) > 1
     label = jobs.labels.column(LABEL)
     normal = label.equals(NORMAL)
     large = label.equals(LARGE_MODEL) & (_npu_pods(cluster) >= LARGE_MODEL_PODS)
     crossing = spread & _in_phase(cluster, "Running") & ~own
-    under = pairs[pairs[:, 1] >= 0]
+    users, places = users[places != outside], places[places != outside]
 
     def leaves(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         marks = np.zeros(count, dtype=np.bool_)
-        marks[under[chosen[under[:, 0]], 1]] = True
+        marks[places[chosen[users]]] = True
         return marks
 
     return LeafUse(leaves(crossing), leaves(crossing & large), ~leaves(~normal))
@@ -145,7 +147,8 @@ def _number(text: str | None, top: int) -> int | None:
 def _numbers(column: StringColumn, rows: NDArray[np.int64], key: str, top: int, illegal: list[str]) -> NDArray[np.int8]:
     codes = column.codes[rows]
     values = [_number(text, top) for text in column.values]
-    illegal += [f"{key}={column.values[code]}" for code in np.unique(codes[codes >= 0]) if values[code] is None]
+    seen = sorted(set(codes[codes >= 0].tolist()))
+    illegal += [f"{key}={column.values[code]}" for code in seen if values[code] is None]
     return np.array([value or 0 for value in values] + [0], dtype=np.int8)[codes]
 
 

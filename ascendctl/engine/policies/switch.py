@@ -13,9 +13,10 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.chips import pick_chips
+from ascendctl.engine.chips import chip_order, pick_masks
 from ascendctl.engine.fault import Fault, settle
 from ascendctl.engine.finish import refused
+from ascendctl.engine.policies.superpod_levels import missing_label
 from ascendctl.engine.policies.switch_leaves import Leaves, Plan
 from ascendctl.engine.policies.switch_restart import (
     BLACK_LISTED,
@@ -36,7 +37,7 @@ from ascendctl.engine.policies.switch_v2 import plan_v2
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
-from ascendctl.engine.state import new_state
+from ascendctl.engine.state import new_state, usable
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
@@ -65,15 +66,13 @@ def place(job: Job, cluster: Cluster, request: Request) -> Result:
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Result:
     """Place the pods that a fault took (§9). A fault of kind "auto" first replaces the pods of the broken nodes; if
     that fails, the whole job starts again."""
-    topology = _topology(cluster)
-    if fault.kind != "auto":
-        return _restart(request, topology, fault, fault.kind)
-    result = _restart(request, topology, fault, "pod")
-    if isinstance(result, Placement):
-        return result
-    again = replace(request, state=new_state(cluster, job.resource))
-    note = f"the lost pods alone cannot be placed ({result.code}): the whole job starts again"
-    return _noted(_restart(again, topology, fault, "job"), note)
+    topology, unlabelled = _topology(cluster), missing_label(job)
+    result = _restart(request, topology, fault, fault.kind)
+    if fault.kind == "auto" and isinstance(result, Unschedulable):
+        again = replace(request, state=new_state(cluster, job.resource))
+        note = f"the lost pods alone cannot be placed ({result.code}): the whole job starts again"
+        result = _noted(_restart(again, topology, fault, "job"), note)
+    return _noted(result, unlabelled) if unlabelled else result
 
 
 def _topology(cluster: Cluster) -> LeafTopology:
@@ -98,7 +97,7 @@ def _noted(result: Result, note: str) -> Result:
 
 
 def _restart(request: Request, topology: LeafTopology, fault: Fault, kind: str) -> Result:
-    scene = after_fault(request, topology, fault, "job" if kind == "job" else "pod")
+    scene = after_fault(request, topology, fault, kind)
     lost = [pod for i, pod in scene.former.items() if i not in scene.kept]
     settle(request.state, request.cluster, request.job.namespace, lost, scene.kept.values())
     return _solve(scene)
@@ -177,7 +176,7 @@ def _by_rank(scene: Scene, plan: Plan, waiting: Sequence[int], open_end: bool = 
     nodes = scene.topology.server_node[plan.servers].astype(np.int64)
     exact = {i: int(nodes[scene.job.pods[i].rank]) for i in waiting if scene.job.pods[i].rank < len(nodes)}
     leaf = scene.topology.server_leaf[plan.servers]
-    several = len(np.unique(leaf)) > 1
+    several = len(set(leaf.tolist())) > 1
     shared = np.zeros(len(nodes), dtype=np.bool_) if plan.state is None else (plan.state[leaf] == SHARED) & several
     scores = np.where(shared, SHARED_SCORE, LEAF_SCORE).astype(np.int64)
     order = np.lexsort((nodes, -np.maximum(scores - scene.minus[nodes], 0)))
@@ -200,6 +199,8 @@ def _finish(scene: Scene, choice: Choice, codes: NDArray[np.int16] | None) -> Re
     nodes, chips = [-1] * len(job.pods), [()] * len(job.pods)  # type: list[int], list[tuple[int, ...]]
     taken = scene.held.copy()
     accepted: dict[int, NDArray[np.bool_]] = {}
+    free = usable(request.state, job.distributed, request.wiring.network_aware)
+    picked: dict[int, NDArray[np.uint64]] = {}
     for i, spec in enumerate(job.pods):
         if i in scene.kept:
             nodes[i], chips[i] = scene.kept[i].index, scene.kept[i].npus
@@ -215,8 +216,11 @@ def _finish(scene: Scene, choice: Choice, codes: NDArray[np.int16] | None) -> Re
                            notes=(*remarks(scene), *choice.plan.notes))  # fmt: skip
         nodes[i] = node
         if scene.is_npu(i):
-            chips[i] = pick_chips(request.wiring, request.state, node, spec.npus, job.distributed)
-            request.state.take(node, sum(1 << chip for chip in chips[i]), spec.npus)
+            if spec.npus not in picked:  # every pod has a node of its own, so one look at all nodes is enough
+                picked[spec.npus] = pick_masks(request.wiring, request.state, spec.npus, job.distributed)
+            mask = int(picked[spec.npus][node])
+            if mask.bit_count() == spec.npus:
+                chips[i] = chip_order(request.wiring, spec.npus, job.distributed, int(free[node]), mask)
             taken[node] = True
     return placement(scene, choice, codes, nodes, chips)
 

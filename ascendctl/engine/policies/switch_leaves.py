@@ -114,9 +114,10 @@ def tie_note(
     sorted_leaves: NDArray[np.int64], free: NDArray[np.int64], chosen: Sequence[int] | NDArray[np.int64]
 ) -> tuple[str, ...]:
     """A note if equal leaves of a long list competed for a chosen one (§11 rule 2)."""
-    sizes, counts = np.unique(free[sorted_leaves], return_counts=True)
-    tied = set(sizes[counts > 1].tolist())
-    if len(sorted_leaves) <= STABLE_SORT or not any(int(free[i]) in tied for i in chosen):
+    if len(sorted_leaves) <= STABLE_SORT:
+        return ()
+    alike = np.bincount(free[sorted_leaves])
+    if not any(alike[free[i]] > 1 for i in chosen):
         return ()
     return (
         f"a tie among {len(sorted_leaves)} sorted leaf switches was decided by the order of the file; with more than "

@@ -172,8 +172,7 @@ def remarks(scene: Scene) -> tuple[str, ...]:
             f"a leaf switch lists {widest} servers, more than tor_count {topology.tor_count}: servers beyond belong to "
             "no logical leaf here, the scheduler aborts when it meets them"
         )
-    mapped = topology.server_node[topology.server_node >= 0]
-    if len(np.unique(mapped)) < len(mapped):
+    if np.bincount(topology.server_node[topology.server_node >= 0], minlength=1).max() > 1:
         notes.append("basic-tor-node-cm lists a node twice: it counts where it is listed first")
     if scene.version == V2:
         states = scene.states

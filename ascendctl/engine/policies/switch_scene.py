@@ -108,19 +108,13 @@ class Scene:
 
     @cached_property
     def own(self) -> NDArray[np.bool_]:
-        """bool[J]: rows of `cluster.jobs` that are this job: by the name of their owner, by their own (with the UID
-        that Volcano appends), or because one of their pods has the name of one of ours."""
+        """bool[J]: rows of `cluster.jobs` that are this job: by name (with the UID that Volcano appends), or because
+        one of their pods has the name of one of ours."""
         job, jobs, pods = self.job, self.cluster.jobs, self.cluster.pods
-        longest = len(job.name) + 1 + UID_LENGTH
-        owners = jobs.owners or ("",) * len(jobs.names)
-        marks = np.array(
-            [
-                space == job.namespace
-                and (job.name in (owner, name) or (name.startswith(job.name + "-") and len(name) == longest))
-                for name, space, owner in zip(jobs.names, jobs.namespaces, owners, strict=True)
-            ],
-            dtype=np.bool_,
-        )
+        marks, head, length = jobs.named(job.namespace, job.name), job.name + "-", len(job.name) + 1 + UID_LENGTH
+        for i, (name, space) in enumerate(zip(jobs.names, jobs.namespaces, strict=True)):
+            if len(name) == length and name.startswith(head) and space == job.namespace:
+                marks[i] = True
         names = {pod.name for pod in job.pods} | {pod.name for pod in self.former.values()}
         for i, (name, space) in enumerate(zip(pods.names, pods.namespaces, strict=True)):
             if name in names and space == job.namespace and pods.job[i] >= 0:
