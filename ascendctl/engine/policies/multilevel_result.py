@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.finish import best_scores, placed, refused
+from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.policies.multilevel_context import Context, usable_chips
 from ascendctl.engine.policies.multilevel_history import History
 from ascendctl.engine.policies.multilevel_score import article_score
@@ -22,7 +23,6 @@ from ascendctl.topology.tree import Tree
 
 BATCH_LABEL = "podgroup-sched-enable"
 TARGET_SCORE = 100_000_000
-SCORE_WEIGHT = 100
 SUB_HEALTH_DEDUCTION = 1
 FAULT_DEDUCTION = 64
 
@@ -153,7 +153,7 @@ def _scores(
     pending = [slot for slot, node in enumerate(nodes.tolist()) if history is None or not history.survives(slot, node)]
     if not pending:
         return ()
-    score = np.where(codes == ACCEPTED, 0, -1).astype(np.int64)
+    score = np.where(codes == ACCEPTED, 0, REFUSED).astype(np.int64)
     first = job.roles[context.role(pending[0])].task_spec
     if job.labels.get(BATCH_LABEL) == "true":
         for slot in pending:
@@ -164,8 +164,8 @@ def _scores(
     score[cluster.sub_healthy & (score > 0)] -= SUB_HEALTH_DEDUCTION
     if history is not None:
         broken = [pod.index for pod in history.fault.fault_pods if pod.index >= 0]
-        score[broken] = np.where(score[broken] >= 0, np.maximum(score[broken] - FAULT_DEDUCTION, 0), -1)
-    return best_scores(cluster, score * SCORE_WEIGHT)
+        score[broken] = np.where(score[broken] > 0, np.maximum(score[broken] - FAULT_DEDUCTION, 0), score[broken])
+    return best_scores(cluster, score)
 
 
 def _article(
