@@ -9,7 +9,7 @@ import numpy as np
 from ascendctl.engine.fault import Fault
 from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.policies.superpod_plan import Plan
-from ascendctl.engine.policies.superpod_scene import Scene, make_scene, narrow, pick, plan_path, unfit_pod
+from ascendctl.engine.policies.superpod_scene import Scene, make_scene, narrow, pick, plan_path, remarks, unfit_pod
 from ascendctl.engine.predicate import ACCEPTED
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
@@ -33,9 +33,8 @@ def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedul
     """Plan the whole job at once and put its pods on the planned nodes in rank order."""
     scene = make_scene(request, request.state, len(job.pods), npu_role(job))
     mask, reject = narrow(scene)
-    if reject:
-        return refused(request, *reject, scene.codes)
-    plan = plan_path(scene, mask)
+    plan = Plan(reject=reject) if reject else plan_path(scene, mask)
+    plan.notes[:0] = remarks(request)
     if plan.reject:
         return refused(request, *plan.reject, scene.codes, steps=plan.steps, notes=plan.notes)
     note_batch(scene, plan)

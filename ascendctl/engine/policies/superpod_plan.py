@@ -199,6 +199,8 @@ def _overview(candidates: Field, buckets: Buckets, shape: Shape) -> Step:
         "free": free,
         "row": [row for row, _ in cells],
         "column": [column for _, column in cells],
+        "whole": [count // shape.size for count in free],
+        "withReserve": [max(0, count - shape.reserve) // shape.size for count in free],
         "order": {queue: [[ids[i] for i in buckets.cells[cell]] for cell in order] for queue, order in visits.items()},
     }
 

@@ -126,21 +126,35 @@ def plan_path(scene: Scene, mask: NDArray[np.bool_]) -> Plan:
     return plan_affine(candidates, demand, affine, idlest, bool(wanted), names)
 
 
+def remarks(request: Request) -> list[str]:
+    """What the reader should know of a valid job, whatever the cluster (chapter 20 §11 D9, D14, trap 10)."""
+    job, npus, notes = request.job, request.wiring.max_node, []
+    if request.selection.policy == ATLAS_850:
+        if job.npu_pod_count == 1 and job.npus not in (1, 2, 4, 8):
+            notes.append(f"{job.npus} NPUs: the scheduler accepts it, but the product's tables list 1, 2, 4 and 8")
+        if job.npu_pod_count > 1 and job.sp_block < npus:
+            notes.append(f"sp-block {job.sp_block} is less than a node: every node is a logical SuperPoD of its own")
+    by_pod = job.labels.get("pod-rescheduling") == "on" or job.labels.get("process-recover-enable") == "on"
+    if by_pod and job.npu_pod_count > 1 and path_of(request) != "queues":
+        notes.append("after a fault a single lost pod of such a job may leave the SuperPoD of its peers")
+    return notes
+
+
 def unfit_pod(scene: Scene, nodes: Mapping[int, int]) -> str | None:
     """Text on the first planned pod whose own role is refused on its node; `nodes`: index of Job.pods -> node. Roles
     differ if their selectors, affinities or tolerations do."""
     request = scene.request
-    roles, first = request.job.roles, request.job.roles[scene.role]
-    checked: dict[int, NDArray[np.int16]] = {}
-    for i, node in nodes.items():
-        number = request.job.pods[i].role
-        if number == scene.role or _same_filters(roles[number], first):
-            continue
-        if number not in checked:
-            checked[number] = node_codes(request, scene.state, number, scene.network)
-        if (code := int(checked[number][node])) != ACCEPTED:
-            pod, name = request.job.pods[i], scene.names[node]
-            return f"the plan gives node {name} to pod {pod.name}, whose role the node refuses ({CODES[code]})"
+    roles, pods = request.job.roles, request.job.pods
+    others = {
+        number: node_codes(request, scene.state, number, scene.network)
+        for number in sorted({pods[i].role for i in nodes} - {scene.role})
+        if not _same_filters(roles[number], roles[scene.role])
+    }
+    for i, node in nodes.items() if others else ():
+        codes = others.get(pods[i].role)
+        if codes is not None and codes[node] != ACCEPTED:
+            name, code = scene.names[node], CODES[int(codes[node])]
+            return f"the plan gives node {name} to pod {pods[i].name}, whose role the node refuses ({code})"
     return None
 
 
@@ -154,6 +168,8 @@ def _same_filters(a: Role, b: Role) -> bool:
 def pick(scene: Scene, nodes: Sequence[int], npus: int) -> list[tuple[int, ...]]:
     """Chip ids for a pod of `npus` on each of some distinct nodes."""
     wiring, state = scene.request.wiring, scene.state
-    masks = pick_masks(wiring, state, npus, scene.network)
-    free = usable(state, scene.network, wiring.network_aware)
-    return [chip_order(wiring, npus, scene.network, int(free[node]), int(masks[node])) for node in nodes]
+    masks = pick_masks(wiring, state, npus, scene.network)[list(nodes)].tolist()
+    free = usable(state, scene.network, wiring.network_aware)[list(nodes)].tolist()
+    kinds = set(zip(free, masks, strict=True))
+    order = {kind: chip_order(wiring, npus, scene.network, *kind) for kind in kinds}
+    return [order[kind] for kind in zip(free, masks, strict=True)]

@@ -268,6 +268,20 @@ def test_atlas_850_takes_any_chips() -> None:
     assert isinstance(result, Placement) and result.pods[0].annotations["distributed-job"] == "false"
 
 
+def test_remarks_on_jobs_that_the_scheduler_accepts() -> None:
+    """D9, D14 and trap 10."""
+    eight = world({0: [node(f"a{i}", chips=8, resource=NPU) for i in range(4)]})
+    assert any("1, 2, 4 and 8" in note for note in place(request(1, 5, name=ATLAS_850), eight).trace.notes)
+    assert not place(request(1, 4, name=ATLAS_850), eight).trace.notes
+    small = request(2, 8, name=ATLAS_850)
+    small.annotations["sp-block"] = "4"
+    result = place(small, eight)
+    assert blocks(result) == {"0": ["a0"], "1": ["a1"]}
+    assert any("logical SuperPoD of its own" in note for note in result.trace.notes)
+    service = request(2, block=2, labels={"inferserviceid": "x", "pod-rescheduling": "on"})
+    assert any("leave the SuperPoD" in note for note in place(service, counted({0: 4})).trace.notes)
+
+
 def test_invalid_jobs_carry_the_reference_reason() -> None:
     cluster = counted({0: 8})
     cases = [("abc", "InvalidArgument"), ("24", "InvalidArgument"), ("48", "InvalidResourceRequest")]
@@ -286,6 +300,7 @@ def test_trace_explains_the_plan() -> None:
     overview = steps[0][1]
     assert overview["superpods"] == [0, 1, 2, 3]
     assert overview["free"] == [3, 5, 1, 20]
+    assert overview["whole"] == [1, 2, 0, 10] and overview["withReserve"] == [0, 1, 0, 9]
     assert list(zip(overview["row"], overview["column"], strict=True)) == [(1, 0), (1, 1), (1, 0), (0, 9)]
     assert overview["order"]["1a"] == [[3], [1]] and overview["order"]["2"] == [[0], [1], [3]]
     took = [data for _, data in steps if "lsp" in data]
