@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, MAX_CHIP_ID
 from ascendctl.snapshot.cluster import Chips
+from ascendctl.snapshot.columns import TextColumn
 from ascendctl.snapshot.gojson import INT32, GoTypeError, integer, loads, members, text
 
 UINT32 = (0, (1 << 32) - 1)
 _FIELDS = frozenset(("DeviceID", "IP", "SuperDeviceID", "levelList"))
+NO_DEVICE_ID = 1 << 40
+_BLOCK = 128  # nodes whose entries are taken apart together; few enough to stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -34,105 +42,15 @@ class Shape:
     virtual: bool
     regular: bool
 
+    @cached_property
+    def ordered(self) -> bool:
+        """True if the names stand in the order of their ids and all have one."""
+        return [position for position, _ in self.rows] == list(range(len(self.names)))
 
-@dataclass
-class BaseInfos:
-    """Collects the annotations of nodes in the order of the final table."""
-
-    shapes: dict[tuple[str, ...], Shape] = field(default_factory=dict)
-    of_node: list[Shape | None] = field(default_factory=list)
-    complete: list[bool] = field(default_factory=list)
-    physical: list[int] = field(default_factory=list)
-    device: list[int] = field(default_factory=list)
-    super_device: list[int] = field(default_factory=list)
-    ip: list[str] = field(default_factory=list)
-    levels: list[str] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-
-    def add(self, raw: Any) -> None:
-        """One more node. None or an unreadable text gives `of_node` None; `complete` tells whether every entry is
-        regular and has a DeviceID."""
-        entries = _entries(raw)
-        if entries is None:
-            self.of_node.append(None)
-            self.complete.append(False)
-            self.counts.append(0)
-            return
-        names = tuple(entries)
-        shape = self.shapes.get(names)
-        if shape is None:
-            shape = self.shapes[names] = shape_of(names)
-        values = list(entries.values())
-        device_ids = [entry.get("DeviceID", -1) for entry in values]
-        self.of_node.append(shape)
-        self.complete.append(shape.regular and all("DeviceID" in entry for entry in values))
-        self.counts.append(len(shape.rows))
-        for position, chip in shape.rows:
-            entry = values[position]
-            self.physical.append(chip)
-            self.device.append(device_ids[position])
-            self.super_device.append(entry.get("SuperDeviceID", 0))
-            self.ip.append(entry.get("IP", ""))
-            self.levels.append(_levels(entry.get("levelList")))
-
-    def chips(self) -> Chips:
-        """The chip table."""
-        return Chips(
-            np.cumsum([0, *self.counts], dtype=np.int32),
-            np.array(self.physical, np.int16),
-            np.array(self.device, np.int32),
-            np.array(self.super_device, np.int64),
-            tuple(self.ip),
-            tuple(self.levels),
-        )
-
-
-def _levels(value: Any) -> str:
-    if value is None:
-        return ""
-    import orjson
-
-    return orjson.dumps(value).decode()
-
-
-def _entries(raw: Any) -> dict[str, dict[str, Any]] | None:
-    """The annotation decoded and checked as Go would; None if it is missing or bad anywhere. `null` is no chips."""
-    if type(raw) is not str:
-        return None
-    try:
-        value = loads(raw)
-        if value is None:
-            return {}
-        if type(value) is not dict:
-            return None
-        for name, entry in value.items():
-            if not (
-                type(entry) is dict
-                and len(entry) == 2
-                and type(entry.get("IP")) is str
-                and type(serial := entry.get("SuperDeviceID")) is int
-                and 0 <= serial <= 0xFFFFFFFF
-            ):
-                value[name] = _entry(entry)
-    except ValueError:
-        return None
-    return value
-
-
-def _entry(entry: Any) -> dict[str, Any]:
-    known = members(entry, _FIELDS)
-    checked: dict[str, Any] = {
-        "IP": text(known.get("IP"), "IP"),
-        "SuperDeviceID": integer(known.get("SuperDeviceID"), "SuperDeviceID", UINT32),
-    }
-    if known.get("DeviceID") is not None:
-        checked["DeviceID"] = integer(known["DeviceID"], "DeviceID", INT32)
-    levels = known.get("levelList")
-    if levels is not None:
-        if not isinstance(levels, list):
-            raise GoTypeError("levelList is no list")
-        checked["levelList"] = levels
-    return checked
+    @cached_property
+    def physical(self) -> NDArray[np.int16]:
+        """Ids of `rows`."""
+        return np.array([chip for _, chip in self.rows], np.int16)
 
 
 def shape_of(names: tuple[str, ...]) -> Shape:
@@ -156,3 +74,149 @@ def shape_of(names: tuple[str, ...]) -> Shape:
         any(name.count("-") >= 2 for name in names),
         all(name.count("-") == 1 and parse_go_int(name.partition("-")[2]) is not None for name in names),
     )
+
+
+@dataclass(frozen=True)
+class BaseInfos:
+    """The annotations of N nodes. `shapes` None = missing or unreadable; `complete` bool[N]: every entry is regular and
+    has a DeviceID; `chips` the chip table."""
+
+    shapes: list[Shape | None]
+    complete: NDArray[np.bool_]
+    chips: Chips
+
+
+def read_base_infos(annotations: Sequence[Any]) -> BaseInfos:
+    """Read the annotation of each node; None = it has none."""
+    known: dict[tuple[str, ...], Shape] = {}
+    blocks = [_read_block(annotations[i : i + _BLOCK], known) for i in range(0, len(annotations), _BLOCK)]
+    shapes = list(chain.from_iterable(block.shapes for block in blocks))
+    physical = [shape.physical for shape in shapes if shape is not None]
+    device = np.concatenate([np.zeros(0, np.int64), *(block.device for block in blocks)])
+    chips = Chips(
+        np.cumsum([0, *(len(shape.rows) if shape is not None else 0 for shape in shapes)], dtype=np.int32),
+        np.concatenate([np.zeros(0, np.int16), *physical]),
+        np.where(device == NO_DEVICE_ID, -1, device).astype(np.int32),
+        np.concatenate([np.zeros(0, np.int64), *(block.super_device for block in blocks)]),
+        TextColumn.of(list(chain.from_iterable(block.ip for block in blocks))),
+        TextColumn.of(list(chain.from_iterable(block.levels for block in blocks))),
+    )
+    complete = np.concatenate([np.zeros(0, np.bool_), *(block.complete for block in blocks)])
+    return BaseInfos(shapes, complete, chips)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What some nodes in a row say: `shapes` and `complete` by node, the rest by chip."""
+
+    shapes: list[Shape | None]
+    complete: NDArray[np.bool_]
+    device: NDArray[np.int64]
+    super_device: NDArray[np.int64]
+    ip: Sequence[str]
+    levels: Sequence[str]
+
+
+def _read_block(annotations: Sequence[Any], known: dict[tuple[str, ...], Shape]) -> _Block:
+    decoded = list(map(_decode, annotations))
+    try:
+        ip, super_device, device, levels = _entry_columns(decoded)
+    except (KeyError, TypeError, AttributeError, ValueError):  # some entry is not as every writer writes it
+        decoded = [None if found is None else _checked(found) for found in decoded]
+        ip, super_device, device, levels = _entry_columns(decoded)
+    shapes: list[Shape | None] = []
+    for found in decoded:
+        names = None if found is None else tuple(found)
+        if names is not None and names not in known:
+            known[names] = shape_of(names)
+        shapes.append(None if names is None else known[names])
+    starts = np.cumsum([0, *(len(shape.names) if shape is not None else 0 for shape in shapes)])
+    lacking = np.concatenate([[0], np.cumsum(device == NO_DEVICE_ID)])
+    complete = np.array([shape is not None and shape.regular for shape in shapes], np.bool_)
+    complete &= lacking[starts[1:]] == lacking[starts[:-1]]
+    if not all(shape is None or shape.ordered for shape in shapes):
+        pairs = zip(starts.tolist(), shapes, strict=False)
+        picked = [start + position for start, shape in pairs if shape is not None for position, _ in shape.rows]
+        device, super_device = device[picked], super_device[picked]
+        ip, levels = [ip[i] for i in picked], [levels[i] for i in picked]
+    return _Block(shapes, complete, device, super_device, ip, levels)
+
+
+def _decode(raw: Any) -> dict[str, Any] | None:
+    """The annotation as an object; None if it is missing or none. `null` is no chips."""
+    if type(raw) is not str:
+        return None
+    try:
+        value = loads(raw)
+    except ValueError:
+        return None
+    if value is None:
+        return {}
+    return value if type(value) is dict else None
+
+
+_Columns = tuple[Sequence[str], "NDArray[np.int64]", "NDArray[np.int64]", Sequence[str]]
+
+
+def _entry_columns(decoded: Sequence[dict[str, Any] | None]) -> _Columns:
+    """Addresses, SuperDeviceIDs, DeviceIDs (NO_DEVICE_ID = none) and levelList texts of all entries.
+
+    Raises one of several errors if an entry is not exactly as the device plugin writes it.
+    """
+    entries = list(chain.from_iterable(found.values() for found in decoded if found is not None))
+    count = len(entries)
+    ip = list(map(itemgetter("IP"), entries))
+    serial = list(map(itemgetter("SuperDeviceID"), entries))
+    if not (set(map(type, entries)) <= {dict} and set(map(type, ip)) <= {str} and set(map(type, serial)) <= {int}):
+        raise TypeError("a field of another type")
+    if serial and not 0 <= min(serial) <= max(serial) <= UINT32[1]:
+        raise ValueError("SuperDeviceID out of range")
+    super_device = np.array(serial, np.int64)
+    sizes = set(map(len, entries))
+    if sizes <= {2}:
+        return ip, super_device, np.full(count, NO_DEVICE_ID, np.int64), ("",) * count
+    if not _FIELDS.issuperset(chain.from_iterable(entries)):
+        raise ValueError("an unknown field")
+    numbers = [entry.get("DeviceID", NO_DEVICE_ID) for entry in entries]
+    if not set(map(type, numbers)) <= {int} or not all(
+        number == NO_DEVICE_ID or INT32[0] <= number <= INT32[1] for number in set(numbers)
+    ):
+        raise TypeError("a DeviceID of another type")
+    levels: Sequence[str] = ("",) * count
+    if any("levelList" in entry for entry in entries):
+        levels = [_levels(entry.get("levelList")) for entry in entries]
+    return ip, super_device, np.array(numbers, np.int64), levels
+
+
+def _levels(value: Any) -> str:
+    if value is None:
+        return ""
+    if type(value) is not list:
+        raise TypeError("levelList is no list")
+    import orjson
+
+    return orjson.dumps(value).decode()
+
+
+def _checked(found: dict[str, Any]) -> dict[str, Any] | None:
+    """The entries checked one by one as Go would; a wrong type anywhere makes the whole annotation bad."""
+    try:
+        return {name: _entry(entry) for name, entry in found.items()}
+    except ValueError:
+        return None
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    known = members(entry, _FIELDS)
+    checked: dict[str, Any] = {
+        "IP": text(known.get("IP"), "IP"),
+        "SuperDeviceID": integer(known.get("SuperDeviceID"), "SuperDeviceID", UINT32),
+    }
+    if known.get("DeviceID") is not None:
+        checked["DeviceID"] = integer(known["DeviceID"], "DeviceID")
+    levels = known.get("levelList")
+    if levels is not None:
+        if type(levels) is not list:
+            raise GoTypeError("levelList is no list")
+        checked["levelList"] = levels
+    return checked

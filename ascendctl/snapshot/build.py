@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.names import natural_order
-from ascendctl.snapshot.base_devices import BaseInfos
+from ascendctl.snapshot.base_devices import read_base_infos
 from ascendctl.snapshot.chip_lists import CHIP_TYPES
 from ascendctl.snapshot.cluster import Chips, Cluster, ResourceColumns
-from ascendctl.snapshot.collect import Collected
-from ascendctl.snapshot.columns import StringTable
+from ascendctl.snapshot.collect import Collected, RawNode
+from ascendctl.snapshot.columns import StringTable, transpose
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.derive import (
     PREFIX,
@@ -47,7 +47,7 @@ class Frame:
     sequences have length N in that order."""
 
     collected: Collected
-    rows: Sequence[int]
+    nodes: Sequence[RawNode]
     names: tuple[str, ...]
     device: Sequence[DeviceRow | None]
     labels: StringTable
@@ -67,17 +67,15 @@ class Frame:
 
 def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Profile, options: LoadOptions) -> Frame:
     """Tables of the nodes, what the rows say, and what pods hold."""
-    raw = collected.nodes
-    order = [row for row in natural_order(raw.names) if row not in collected.dropped_nodes]
-    names = tuple(raw.names[row] for row in order)
-    labels = StringTable.from_rows([raw.labels[row] for row in order])
-    annotations = StringTable.from_rows([raw.annotations[row] for row in order])
-    infos = BaseInfos()
-    for row in order:
-        infos.add(raw.base_info[row])
-    base, chips = base_columns(infos.of_node), infos.chips()
+    found = list(collected.nodes.values())
+    nodes = [found[i] for i in natural_order([node.name for node in found])]
+    names = tuple(node.name for node in nodes)
+    labels = StringTable.from_rows([node.labels for node in nodes])
+    annotations = StringTable.from_rows([node.annotations for node in nodes])
+    infos = read_base_infos([node.base_info for node in nodes])
+    base = base_columns(infos.shapes)
     soft = labels.column(SOFT_LABEL).equals("true")
-    is_npu = np.array([bool(raw.capacity[row]) for row in order], np.bool_)
+    is_npu = np.array([bool(node.capacity) for node in nodes], np.bool_)
     device = [rows.device.get(name) for name in names]
     effective, unclear = effective_lists(device, base, soft, is_npu, config.self_maintain_available_card, profile)
     chip_name = labels.column(CHIP_NAME_LABEL)
@@ -89,19 +87,19 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
         bound,
         effective.chip_type,
         effective.maintained & (base.kind != effective.chip_type),
-        _device_id_maps(chips, numbers_devices),
+        _device_id_maps(infos.chips, numbers_devices),
         options.translate_device_ids,
     )
     return Frame(
         collected,
-        order,
+        nodes,
         names,
         device,
         labels,
         annotations,
         base,
-        chips,
-        np.array(infos.complete, np.bool_),
+        infos.chips,
+        infos.complete,
         effective,
         WorkingMap(effective.lists, annotations),
         is_npu,
@@ -128,21 +126,21 @@ def _device_id_maps(chips: Chips, numbers_devices: NDArray[np.bool_]) -> Callabl
 
 def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) -> Cluster:
     """The Cluster of a frame, without leaves and diagnostics."""
-    raw, order, names = frame.collected.nodes, frame.rows, frame.names
-    n = len(order)
+    nodes, names = frame.nodes, frame.names
+    n = len(nodes)
     resources = resource_columns(frame, config)
     accelerators = accelerator_kinds(frame.labels.column(ACCELERATOR))
-    visible = np.array([raw.ready[row] and raw.scalars[row] for row in order], np.bool_)
+    visible = np.array([node.ready and node.scalars for node in nodes], np.bool_)
     visible &= ~(frame.is_npu & frame.numbers_devices & ~frame.device_ids_complete)
     identified = frame.effective.identified.tolist()
     kind = chip_kinds(frame, resources, accelerators)
     bound = frame.bound
     return Cluster(
         names=names,
-        addresses=tuple(raw.address[row] for row in order),
+        addresses=tuple(node.address for node in nodes),
         visible=visible,
         is_npu=frame.is_npu,
-        unschedulable=np.array([raw.cordoned[row] for row in order], np.bool_),
+        unschedulable=np.array([node.cordoned for node in nodes], np.bool_),
         kind=kind,
         total=total_masks(frame, resources, kind),
         used=frame.held.used,
@@ -155,12 +153,12 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
         virtual_names=frame.base.virtual,
         has_base_info=frame.base.readable,
         base_count=frame.base.count,
-        taints=tuple(_taints(raw.taints[row]) for row in order),
+        taints=tuple(_taints(node.taints) for node in nodes),
         labels=frame.labels,
         annotations=frame.annotations,
         resources=resources,
         chips=frame.chips,
-        pods=pod_table(frame.collected, bound, frame.held, tuple(resources)),
+        pods=pod_table(bound, frame.held, tuple(resources)),
         jobs=job_table(frame.collected, bound),
         config=config,
         skipped=dict(sorted(frame.collected.skipped.items())),
@@ -207,28 +205,20 @@ def _chip_memory(labels: StringTable) -> NDArray[np.int32]:
 def _quantities(maps: Sequence[Mapping[str, object]]) -> dict[str, tuple[list[int], list[int]]]:
     """Nodes and thousandths by resource name; values that are no quantity are left out."""
     found: dict[str, tuple[list[int], list[int]]] = {}
-    for i, one in enumerate(maps):
-        for name, value in one.items():
-            amount = milli(value)
-            if amount is not None:
-                nodes, amounts = found.setdefault(name, ([], []))
-                nodes.append(i)
-                amounts.append(amount)
+    for name, (nodes, values) in transpose(maps).items():
+        amounts = list(map(milli, values))
+        good = [i for i, amount in enumerate(amounts) if amount is not None]
+        found[name] = [nodes[i] for i in good], [amounts[i] or 0 for i in good]
     return found
 
 
 def resource_columns(frame: Frame, config: SchedulerConfig) -> dict[str, ResourceColumns]:
     """Columns of every huawei.com/ resource that a node offers or lists, by name in text order."""
-    raw, order, n = frame.collected.nodes, frame.rows, len(frame.rows)
-    capacity = _quantities([raw.capacity[row] for row in order])
-    allocatable = _quantities([raw.allocatable[row] for row in order])
+    n = len(frame.nodes)
+    capacity = _quantities([node.capacity for node in frame.nodes])
+    allocatable = _quantities([node.allocatable for node in frame.nodes])
     listed = {PREFIX + kind for kind in CHIP_TYPES if _is_listed(frame.working, PREFIX + kind)}
-    requested: dict[str, NDArray[np.int64]] = {}
-    pods = frame.collected.pods
-    for row, node in zip(frame.bound.rows, frame.bound.node, strict=True):
-        if pods.requests[row] and pods.phase[row] not in FINISHED:
-            for name, amount in pods.requests[row].items():
-                requested.setdefault(name, np.zeros(n, np.int64))[node] += amount
+    requested = _requested(frame)
     used = UsedChips(frame.held.used, frame.held.odd)
     result = {}
     for name in sorted(capacity.keys() | allocatable.keys() | listed):
@@ -237,6 +227,18 @@ def resource_columns(frame: Frame, config: SchedulerConfig) -> dict[str, Resourc
         if name in requested:
             idle -= requested[name]
         result[name] = _columns(frame, config, name, used, offered, ready, idle)
+    return result
+
+
+def _requested(frame: Frame) -> dict[str, NDArray[np.int64]]:
+    """int64[N] by resource: thousandths that pods which have not finished request."""
+    pairs = zip(frame.bound.pods, frame.bound.node, strict=True)
+    active = [(pod.requests, node) for pod, node in pairs if pod.requests and pod.phase not in FINISHED]
+    result = {}
+    for name, (rows, amounts) in transpose([requests for requests, _ in active]).items():
+        column = np.zeros(len(frame.nodes), np.int64)
+        np.add.at(column, [active[row][1] for row in rows], amounts)
+        result[name] = column
     return result
 
 
@@ -268,7 +270,7 @@ def _columns(
     allocatable: NDArray[np.int64],
     idle: NDArray[np.int64],
 ) -> ResourceColumns:
-    n = len(frame.rows)
+    n = len(frame.nodes)
     tail = name.removeprefix(PREFIX)
     defined = allocatable != _UNDEFINED
     numbers = (
@@ -307,7 +309,7 @@ def chip_kinds(
     frame: Frame, resources: Mapping[str, ResourceColumns], accelerators: Sequence[str | None]
 ) -> NDArray[np.int8]:
     """int8[N]: chip type with the largest capacity; of a node that offers AI cores only, that of its label."""
-    n = len(frame.rows)
+    n = len(frame.nodes)
     best, kind = np.zeros(n, np.int32), np.full(n, -1, np.int8)
     for i, name in enumerate(CHIP_TYPES):
         columns = resources.get(PREFIX + name)

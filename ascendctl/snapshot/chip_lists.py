@@ -32,40 +32,40 @@ class Lists:
 
 
 @lru_cache(maxsize=16)
-def _bits(prefix: str) -> dict[str, int]:
-    return {f"{prefix}{i}": 1 << i for i in range(MAX_CHIP_ID + 1)}
+def _bits(chip_type: str) -> dict[str, int]:
+    return {f"{chip_type}-{i}": 1 << i for i in range(MAX_CHIP_ID + 1)}
 
 
 def parse_lists(texts: Sequence[str], chip_type: str) -> Lists:
     """Parse list texts of chips named <chip_type>-<id>."""
-    prefix = chip_type + "-"
-    bits = _bits(prefix)
-    rows: list[tuple[int, int, int, bool]] = []
-    for text in texts:
-        if not text:
-            rows.append((0, 0, 0, False))
-            continue
-        parts = text.split(",")
-        mask = 0
-        try:
-            for part in parts:
-                mask |= bits[part]
-        except KeyError:
-            rows.append(_odd_list(parts, prefix))
-            continue
-        rows.append((len(parts), mask, mask, mask.bit_count() != len(parts)))
-    count, mask_column, exact, bad = zip(*rows, strict=True) if rows else ((), (), (), ())
+    rows = [parse_list(text, chip_type) for text in texts]
+    count, mask, exact, bad = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Lists(
         np.array(count, np.int32),
-        np.array(mask_column, np.uint64),
+        np.array(mask, np.uint64),
         np.array(exact, np.uint64),
         np.array(bad, np.bool_),
     )
 
 
+def parse_list(text: str, chip_type: str) -> tuple[int, int, int, bool]:
+    """Count, mask, exact and bad of one text, see `Lists`."""
+    if not text:
+        return 0, 0, 0, False
+    bits = _bits(chip_type)
+    parts = text.split(",")
+    mask = 0
+    try:
+        for part in parts:
+            mask |= bits[part]
+    except KeyError:
+        return _odd_list(parts, chip_type + "-")
+    return len(parts), mask, mask, mask.bit_count() != len(parts)
+
+
 def _odd_list(parts: list[str], prefix: str) -> tuple[int, int, int, bool]:
     """A list with a part that is not <prefix><id>: the prefix may be missing, Go's integers may carry a sign or zeros."""
-    bits, mask, exact, bad = _bits(prefix), 0, 0, False
+    bits, mask, exact, bad = _bits(prefix[:-1]), 0, 0, False
     for part in parts:
         chip = parse_go_int(part.removeprefix(prefix))
         exact |= bits.get(part, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -66,8 +66,8 @@ class Chips:
     physical_id: NDArray[np.int16]
     device_id: NDArray[np.int32]
     super_device_id: NDArray[np.int64]
-    ip: tuple[str, ...]
-    levels: tuple[str, ...]
+    ip: Sequence[str]
+    levels: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class PodTable:
 
     names: tuple[str, ...]
     namespaces: tuple[str, ...]
-    uids: tuple[str, ...]
+    uids: Sequence[str]
     node: NDArray[np.int32]
     job: NDArray[np.int32]
     rank: NDArray[np.int32]

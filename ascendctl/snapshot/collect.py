@@ -1,14 +1,14 @@
 """From Kubernetes objects to the few fields that the scheduler plugin reads (chapter 30 §1, §5, §8.2).
 
-The objects themselves are let go as soon as they were looked at; what stays are plain lists, one entry an object.
+The objects themselves are let go as soon as they were looked at; what stays is one tuple an object.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from ascendctl.snapshot.columns import scalar_text
 from ascendctl.snapshot.diagnostics import Findings
@@ -39,6 +39,8 @@ _READ_PREFIXES = (
 _POD_DOMAINS = frozenset(
     ("huawei.com", "ascend.kubectl.kubernetes.io", "hccl", "volcano.sh", "scheduling.k8s.io", "scheduling.volcano.sh")
 )
+_NOTHING: Final[dict[str, Any]] = {}
+_PLACE_SHIFT = 40
 
 
 class _Keep(dict[str, bool]):
@@ -50,53 +52,64 @@ class _Keep(dict[str, bool]):
         return keep
 
 
-_KEEP = _Keep()
+class _Offers(dict[tuple[str, ...], tuple[tuple[str, ...], bool]]):
+    """Keys of a capacity map -> those of NPUs, and whether any is a scalar resource. Remembers its answers."""
+
+    def __missing__(self, keys: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+        npu = tuple(key for key in keys if NPU_MARK in key)
+        answer = self[keys] = npu, any(key not in ("cpu", "memory") for key in keys)
+        return answer
 
 
-@dataclass
-class RawNodes:
-    """Fields of Node objects, one entry a node in the order of the dump."""
-
-    names: list[str] = field(default_factory=list)
-    labels: list[Mapping[str, str]] = field(default_factory=list)
-    annotations: list[Mapping[str, str]] = field(default_factory=list)
-    base_info: list[Any] = field(default_factory=list)
-    capacity: list[Mapping[str, Any]] = field(default_factory=list)
-    allocatable: list[Mapping[str, Any]] = field(default_factory=list)
-    scalars: list[bool] = field(default_factory=list)
-    ready: list[bool] = field(default_factory=list)
-    address: list[str] = field(default_factory=list)
-    cordoned: list[bool] = field(default_factory=list)
-    taints: list[Any] = field(default_factory=list)
-    places: list[tuple[int, int]] = field(default_factory=list)
+_KEEP, _OFFERS = _Keep(), _Offers()
 
 
-@dataclass
-class RawPods:
-    """Fields of Pod objects, one entry a pod in the order of the dump. `node` is "" for a pod that is not bound."""
+class RawNode(NamedTuple):
+    """Fields of a Node object. `place` = where it stands, see `Collected.where`."""
 
-    names: list[str] = field(default_factory=list)
-    namespaces: list[str] = field(default_factory=list)
-    uids: list[str] = field(default_factory=list)
-    node: list[str] = field(default_factory=list)
-    phase: list[str] = field(default_factory=list)
-    terminating: list[bool] = field(default_factory=list)
-    labels: list[Mapping[str, str]] = field(default_factory=list)
-    annotations: list[Mapping[str, str]] = field(default_factory=list)
-    requests: list[Mapping[str, int]] = field(default_factory=list)
-    task_index: list[str] = field(default_factory=list)
-    places: list[tuple[int, int]] = field(default_factory=list)
+    name: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    base_info: Any
+    capacity: Mapping[str, Any]
+    allocatable: Mapping[str, Any]
+    scalars: bool
+    ready: bool
+    address: str
+    cordoned: bool
+    taints: Any
+    place: int
 
 
-@dataclass(frozen=True)
-class RawMap:
+class RawPod(NamedTuple):
+    """Fields of a Pod object. `node` is "" for a pod that is not bound; requests in thousandths."""
+
+    name: str
+    namespace: str
+    uid: str
+    node: str
+    phase: str
+    terminating: bool
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    requests: Mapping[str, int]
+    task_index: str
+    place: int
+
+    @property
+    def title(self) -> str:
+        """For diagnostics."""
+        return f"Pod {self.namespace}/{self.name}"
+
+
+class RawMap(NamedTuple):
     """A ConfigMap that somebody reads."""
 
     name: str
     namespace: str
     labels: Mapping[str, Any]
     data: Mapping[str, str]
-    place: tuple[int, int]
+    place: int
 
     @property
     def title(self) -> str:
@@ -104,8 +117,7 @@ class RawMap:
         return f"ConfigMap {self.namespace or '(no namespace)'}/{self.name}"
 
 
-@dataclass(frozen=True)
-class RawGroup:
+class RawGroup(NamedTuple):
     """A PodGroup."""
 
     labels: Mapping[str, str]
@@ -119,151 +131,123 @@ class RawGroup:
 class Collected:
     """Everything kept of a dump. `sources` are file names, `skipped` counts objects by kind that nobody reads."""
 
-    nodes: RawNodes = field(default_factory=RawNodes)
-    pods: RawPods = field(default_factory=RawPods)
+    nodes: dict[str, RawNode] = field(default_factory=dict)
+    pods: dict[tuple[str, str], RawPod] = field(default_factory=dict)
     maps: dict[tuple[str, str], RawMap] = field(default_factory=dict)
     groups: dict[tuple[str, str], RawGroup] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
-    seen: dict[tuple[str, str, str], tuple[int, Any]] = field(default_factory=dict)
-    dropped_nodes: set[int] = field(default_factory=set)
-    dropped_pods: set[int] = field(default_factory=set)
+    versions: dict[tuple[str, Any], Any] = field(default_factory=dict)
 
-    def where(self, place: tuple[int, int]) -> str:
+    def where(self, place: int) -> str:
         """Text of a place: file and number of the object in it."""
-        name = self.sources[place[0]] if place[0] < len(self.sources) else ""
-        return f"{name}#{place[1]}" if name else ""
+        file, number = place >> _PLACE_SHIFT, place & ((1 << _PLACE_SHIFT) - 1)
+        return f"{self.sources[file]}#{number}" if self.sources[file] else ""
 
 
 def collect(objects: Iterable[Any], source: str, into: Collected) -> None:
     """Take the objects of one source, lists flattened."""
     into.sources.append(source)
-    file, count = len(into.sources) - 1, 0
+    place = len(into.sources) - 1 << _PLACE_SHIFT
     for value in objects:
-        count = _collect_one(value, "", (file, count), into)
+        place = _take(value, "", place, into)
 
 
-def _collect_one(value: Any, inherited: str, place: tuple[int, int], into: Collected) -> int:
-    """Take one object or list; returns the number of the next object."""
-    file, count = place
+def _take(value: Any, inherited: str, place: int, into: Collected) -> int:
+    """Take one object or list; returns the place of the next object."""
     if type(value) is not dict:
         if isinstance(value, list):
             for item in value:
-                count = _collect_one(item, inherited, (file, count), into)
-            return count
+                place = _take(item, inherited, place, into)
+            return place
         if value is not None:
             into.skipped["(no object)"] += 1
-        return count + 1
+        return place + 1
     kind = value.get("kind") or inherited
-    if kind == "Node":
-        _node(value, (file, count), into)
-    elif kind == "Pod":
-        _pod(value, (file, count), into)
-    elif kind == "ConfigMap":
-        _map(value, (file, count), into)
-    elif kind == "PodGroup":
-        _group(value, (file, count), into)
-    elif isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items", []), list | None):
+    take = _TAKERS.get(kind) if type(kind) is str else None
+    if take is not None:
+        meta = value.get("metadata")
+        name = meta.get("name") if type(meta) is dict else None
+        if type(name) is str and 0 < len(name) <= MAX_NAME:
+            take(value, meta, name, place, into)
+        else:
+            into.skipped[f"{kind} without a usable name"] += 1
+    elif type(kind) is str and kind.endswith("List") and isinstance(value.get("items", []), list | None):
         for item in value.get("items") or ():
-            count = _collect_one(item, kind[: -len("List")], (file, count), into)
-        return count
+            place = _take(item, kind[: -len("List")], place, into)
+        return place
     else:
-        into.skipped[kind if isinstance(kind, str) and kind else "(no kind)"] += 1
-    return count + 1
+        into.skipped[kind if type(kind) is str and kind else "(no kind)"] += 1
+    return place + 1
 
 
 def _dict(value: Any) -> dict[str, Any]:
-    return value if type(value) is dict else {}
-
-
-def _texts(value: Any, title: str, place: tuple[int, int], into: Collected) -> dict[str, str]:
-    """Labels or annotations. Other values than texts, which only a file written by hand can have, become texts."""
-    found = _dict(value)
-    if not found or set(map(type, found.values())) == {str}:
-        return found
-    odd = [str(key) for key, item in found.items() if type(item) is not str]
-    into.findings.add("S304", f"{', '.join(odd)} is no text", title, source=into.where(place))
-    return {str(key): scalar_text(item) for key, item in found.items() if not isinstance(item, dict | list)}
+    return value if type(value) is dict else _NOTHING
 
 
 def _list(value: Any) -> list[Any]:
     return value if type(value) is list else []
 
 
-def _version(meta: Mapping[str, Any]) -> tuple[int, str]:
-    """What makes one copy of an object newer than another."""
+def _version(meta: Mapping[str, Any]) -> Any:
+    """What tells copies of an object apart by age: its resourceVersion, else the time of the last change."""
     version = meta.get("resourceVersion")
-    if isinstance(version, str) and version.isdecimal() and len(version) < 20:
-        return int(version), ""
-    fields = meta.get("managedFields")
-    times = [str(entry["time"]) for entry in _list(fields) if type(entry) is dict and "time" in entry]
-    return -1, max(times, default="")
+    if version or "managedFields" not in meta:
+        return version
+    fields = _list(meta["managedFields"])
+    return max((str(entry["time"]) for entry in fields if type(entry) is dict and "time" in entry), default=None)
 
 
-def _supersedes(
-    kind: str, namespace: str, name: str, meta: Mapping[str, Any], place: tuple[int, int], row: int, into: Collected
-) -> int | None:
-    """Note an object. None: an older copy, leave it out; -1: the only one so far; else the row of the older copy."""
-    key = (kind, namespace, name)
-    version = _version(meta)
-    earlier = into.seen.get(key)
-    if earlier is None:
-        into.seen[key] = (row, version)
-        return -1
-    title = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+def _age(version: Any) -> tuple[int, str]:
+    text = scalar_text(version)
+    return (int(text), "") if text.isdecimal() and len(text) < 20 else (-1, text)
+
+
+def _is_older(key: tuple[str, Any], title: str, meta: Mapping[str, Any], place: int, into: Collected) -> bool:
+    """Note the version of an object of which the dump has a copy already; True if that one is newer."""
     into.findings.add("S306", "the object is in the dump more than once", title, source=into.where(place))
-    if version < earlier[1]:
-        return None
-    into.seen[key] = (row, version)
-    return earlier[0]
+    version = _version(meta)
+    if _age(version) < _age(into.versions.get(key)):
+        return True
+    into.versions[key] = version
+    return False
 
 
-def _head(value: Mapping[str, Any], kind: str, into: Collected) -> tuple[dict[str, Any], str, str] | None:
-    """metadata, namespace and name; None for an object without a usable name."""
-    meta = value.get("metadata")
-    name = meta.get("name") if type(meta) is dict else None
-    if type(name) is not str or not 0 < len(name) <= MAX_NAME:
-        into.skipped[f"{kind} without a usable name"] += 1
-        return None
-    namespace = meta.get("namespace")  # type: ignore[union-attr]
-    return meta, namespace if type(namespace) is str else "", name  # type: ignore[return-value]
-
-
-def _node(value: Mapping[str, Any], place: tuple[int, int], into: Collected) -> None:
-    head = _head(value, "Node", into)
-    if head is None:
+def _node(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+    if name not in into.nodes:
+        if (version := _version(meta)) is not None:
+            into.versions["Node", name] = version
+    elif _is_older(("Node", name), "Node " + name, meta, place, into):
         return
-    meta, _, name = head
-    rows = into.nodes
-    older = _supersedes("Node", "", name, meta, place, len(rows.names), into)
-    if older is None:
-        return
-    if older >= 0:
-        into.dropped_nodes.add(older)
     status, spec = _dict(value.get("status")), _dict(value.get("spec"))
     capacity, allocatable = _dict(status.get("capacity")), _dict(status.get("allocatable"))
-    title = "Node " + name
-    annotations = _texts(meta.get("annotations"), title, place, into)
-    rows.names.append(name)
-    rows.labels.append(_texts(meta.get("labels"), title, place, into))
-    rows.annotations.append({k: v for k, v in annotations.items() if k != BASE_INFO and k != LAST_APPLIED})
-    rows.base_info.append(annotations.get(BASE_INFO))
-    rows.capacity.append({k: v for k, v in capacity.items() if NPU_MARK in k})
-    rows.allocatable.append({k: v for k, v in allocatable.items() if NPU_MARK in k})
-    rows.scalars.append(any(k != "cpu" and k != "memory" for k in capacity))
-    rows.ready.append(_is_ready(status.get("conditions")))
-    rows.address.append(_internal_address(status.get("addresses")))
-    rows.cordoned.append(spec.get("unschedulable") is True)
-    rows.taints.append(spec.get("taints"))
-    rows.places.append(place)
+    annotations = dict(_dict(meta.get("annotations")))
+    base_info = annotations.pop(BASE_INFO, None)
+    annotations.pop(LAST_APPLIED, None)
+    offered, scalars = _OFFERS[tuple(capacity)]
+    ready, _ = _OFFERS[tuple(allocatable)]
+    into.nodes[name] = RawNode(
+        name,
+        _dict(meta.get("labels")),
+        annotations,
+        base_info,
+        {key: capacity[key] for key in offered},
+        {key: allocatable[key] for key in ready},
+        scalars,
+        _is_ready(status.get("conditions")),
+        _internal_address(status.get("addresses")),
+        spec.get("unschedulable") is True,
+        spec.get("taints"),
+        place,
+    )
 
 
 def _is_ready(conditions: Any) -> bool:
     """The first condition Ready decides."""
     for condition in _list(conditions):
         if type(condition) is dict and condition.get("type") == "Ready":
-            return bool(condition.get("status") == "True" or condition.get("status") is True)
+            return condition.get("status") in ("True", True)
     return False
 
 
@@ -274,34 +258,32 @@ def _internal_address(addresses: Any) -> str:
     return ""
 
 
-def _pod(value: Mapping[str, Any], place: tuple[int, int], into: Collected) -> None:
-    head = _head(value, "Pod", into)
-    if head is None:
-        return
-    meta, namespace, name = head
-    if not namespace:
+def _pod(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+    namespace = meta.get("namespace")
+    if type(namespace) is not str or not namespace:
         namespace = "default"
         into.findings.add("S305", "metadata.namespace is missing", f"Pod default/{name}", source=into.where(place))
-    rows = into.pods
-    older = _supersedes("Pod", namespace, name, meta, place, len(rows.names), into)
-    if older is None:
+    key = namespace, name
+    if key not in into.pods:
+        if (version := _version(meta)) is not None:
+            into.versions["Pod", key] = version
+    elif _is_older(("Pod", key), f"Pod {namespace}/{name}", meta, place, into):
         return
-    if older >= 0:
-        into.dropped_pods.add(older)
     spec, status = _dict(value.get("spec")), _dict(value.get("status"))
-    node, title = spec.get("nodeName"), f"Pod {namespace}/{name}"
-    annotations = _texts(meta.get("annotations"), title, place, into)
-    rows.names.append(name)
-    rows.namespaces.append(namespace)
-    rows.uids.append(scalar_text(meta.get("uid")))
-    rows.node.append(node if type(node) is str else "")
-    rows.phase.append(scalar_text(status.get("phase")))
-    rows.terminating.append(meta.get("deletionTimestamp") is not None)
-    rows.labels.append(_texts(meta.get("labels"), title, place, into))
-    rows.annotations.append({k: v for k, v in annotations.items() if _KEEP[k]})
-    rows.requests.append(pod_requests(spec))
-    rows.task_index.append(_task_index(spec.get("containers")))
-    rows.places.append(place)
+    node, phase, uid = spec.get("nodeName"), status.get("phase"), meta.get("uid")
+    into.pods[key] = RawPod(
+        name,
+        namespace,
+        uid if type(uid) is str else "",
+        node if type(node) is str else "",
+        phase if type(phase) is str else "",
+        meta.get("deletionTimestamp") is not None,
+        _dict(meta.get("labels")),
+        {k: v for k, v in _dict(meta.get("annotations")).items() if _KEEP[k]},
+        pod_requests(spec),
+        _task_index(spec.get("containers")),
+        place,
+    )
 
 
 def _task_index(containers: Any) -> str:
@@ -312,41 +294,82 @@ def _task_index(containers: Any) -> str:
     return ""
 
 
-def _map(value: Mapping[str, Any], place: tuple[int, int], into: Collected) -> None:
-    head = _head(value, "ConfigMap", into)
-    if head is None or not head[2].startswith(_READ_PREFIXES):
+def _map(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+    if not name.startswith(_READ_PREFIXES):
         return
-    meta, namespace, name = head
-    title = f"ConfigMap {namespace or '(no namespace)'}/{name}"
+    namespace = scalar_text(meta.get("namespace"))
+    title, key = f"ConfigMap {namespace or '(no namespace)'}/{name}", (namespace, name)
     if not namespace:
         into.findings.add("S305", "metadata.namespace is missing", title, source=into.where(place))
-    if _supersedes("ConfigMap", namespace, name, meta, place, 0, into) is None:
+    if key not in into.maps:
+        into.versions["ConfigMap", key] = _version(meta)
+    elif _is_older(("ConfigMap", key), title, meta, place, into):
         return
     data = _dict(value.get("data"))
     if odd := [key for key, text in data.items() if type(text) is not str]:
         into.findings.add("S304", f"data of {', '.join(map(str, odd))} is no text", title, source=into.where(place))
+        data = {key: scalar_text(text) for key, text in data.items() if not isinstance(text, dict | list)}
     if value.get("binaryData"):
         into.findings.add("S304", "binaryData is ignored", title, source=into.where(place))
-    texts = {key: scalar_text(text) for key, text in data.items() if not isinstance(text, dict | list)}
-    into.maps[namespace, name] = RawMap(name, namespace, _dict(meta.get("labels")), texts, place)
+    into.maps[key] = RawMap(name, namespace, _dict(meta.get("labels")), data, place)
 
 
-def _group(value: Mapping[str, Any], place: tuple[int, int], into: Collected) -> None:
-    head = _head(value, "PodGroup", into)
-    if head is None:
-        return
-    meta, namespace, name = head
-    if _supersedes("PodGroup", namespace or "default", name, meta, place, 0, into) is None:
+def _group(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+    key = scalar_text(meta.get("namespace")) or "default", name
+    if key not in into.groups:
+        into.versions["PodGroup", key] = _version(meta)
+    elif _is_older(("PodGroup", key), f"PodGroup {key[0]}/{name}", meta, place, into):
         return
     member = _dict(value.get("spec")).get("minMember")
     owners = _list(meta.get("ownerReferences"))
     owner = _dict(owners[0]).get("name") if owners else None
-    title = f"PodGroup {namespace or 'default'}/{name}"
-    annotations = _texts(meta.get("annotations"), title, place, into)
-    into.groups[namespace or "default", name] = RawGroup(
-        _texts(meta.get("labels"), title, place, into),
+    annotations = _dict(meta.get("annotations"))
+    into.groups[key] = RawGroup(
+        _dict(meta.get("labels")),
         {k: v for k, v in annotations.items() if k != LAST_APPLIED},
         scalar_text(_dict(value.get("status")).get("phase")),
         member if type(member) is int and 0 <= member < 1 << 31 else -1,
         owner if type(owner) is str else "",
     )
+
+
+_Taker = Callable[[Mapping[str, Any], dict[str, Any], str, int, Collected], None]
+_TAKERS: Final[dict[str, _Taker]] = {"Node": _node, "Pod": _pod, "ConfigMap": _map, "PodGroup": _group}
+
+
+def make_texts(collected: Collected) -> None:
+    """Turn labels and annotations that are no texts, as only files written by hand have, into texts."""
+    for node in _with_odd_values(collected.nodes.values()):
+        title, place = "Node " + node.name, node.place
+        collected.nodes[node.name] = node._replace(
+            labels=_texts(node.labels, title, place, collected),
+            annotations=_texts(node.annotations, title, place, collected),
+        )
+    for pod in _with_odd_values(collected.pods.values()):
+        collected.pods[pod.namespace, pod.name] = pod._replace(
+            labels=_texts(pod.labels, pod.title, pod.place, collected),
+            annotations=_texts(pod.annotations, pod.title, pod.place, collected),
+        )
+    for key, group in collected.groups.items():
+        title = f"PodGroup {key[0]}/{key[1]}"
+        collected.groups[key] = group._replace(
+            labels=_texts(group.labels, title, 0, collected),
+            annotations=_texts(group.annotations, title, 0, collected),
+        )
+
+
+def _with_odd_values(rows: Iterable[Any]) -> list[Any]:
+    texts = {str}
+    return [
+        row
+        for row in rows
+        if not (set(map(type, row.labels.values())) <= texts and set(map(type, row.annotations.values())) <= texts)
+    ]
+
+
+def _texts(found: Mapping[str, Any], title: str, place: int, into: Collected) -> Mapping[str, str]:
+    odd = [key for key, item in found.items() if type(item) is not str]
+    if not odd:
+        return found
+    into.findings.add("S304", f"{', '.join(odd)} is no text", title, source=into.where(place))
+    return {key: scalar_text(item) for key, item in found.items() if not isinstance(item, dict | list)}

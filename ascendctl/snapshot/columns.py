@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import itemgetter
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,48 @@ class StringColumn:
         return [values[code] for code in self.codes.tolist()]
 
 
+class TextColumn(Sequence[str]):
+    """Texts that mostly differ, one a row, as one block of bytes: `ends` (int64[n]) are where they end in `blob`, UTF-8."""
+
+    def __init__(self, blob: bytes, ends: NDArray[np.int64]) -> None:
+        self.blob, self.ends = blob, ends
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> TextColumn:
+        """Pack texts. Lone surrogates, which no UTF-8 has, become question marks."""
+        joined = "".join(texts)
+        if joined.isascii():
+            return cls(joined.encode(), np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))))
+        parts = [text.encode("utf-8", "replace") for text in texts]
+        return cls(b"".join(parts), np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts))))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        if isinstance(row, slice):
+            return tuple(self[i] for i in range(*row.indices(len(self))))
+        if row < 0:
+            row += len(self.ends)
+        if not 0 <= row < len(self.ends):
+            raise IndexError(row)
+        start = int(self.ends[row - 1]) if row else 0
+        return bytes(self.blob[start : int(self.ends[row])]).decode()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Sequence)
+            and len(other) == len(self)
+            and all(a == b for a, b in zip(self, other, strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True)
 class StringTable:
     """Columns by key, n rows each. A key that no row has gives a column of Nones."""
@@ -59,18 +102,30 @@ class StringTable:
     def from_rows(cls, rows: Sequence[Mapping[str, str]], keys: Iterable[str] | None = None) -> StringTable:
         """Build from one mapping a row; with `keys`, only those. Values of other types become text as the API server
         would have stored it (chapter 30 §4.1); null counts as the empty text."""
-        wanted = None if keys is None else frozenset(keys)
-        cells: dict[str, tuple[list[int], list[Any]]] = {}
-        for i, row in enumerate(rows):
-            for key, value in row.items():
-                cell = cells.get(key)
-                if cell is None:
-                    if wanted is not None and key not in wanted:
-                        continue
-                    cell = cells[key] = ([], [])
-                cell[0].append(i)
-                cell[1].append(value)
-        return cls(len(rows), {key: _column(len(rows), *cells[key]) for key in sorted(cells)})
+        cells = transpose(rows)
+        wanted = cells.keys() if keys is None else cells.keys() & frozenset(keys)
+        return cls(len(rows), {key: _column(len(rows), *cells[key]) for key in sorted(wanted)})
+
+
+def transpose(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
+    """Cells by key: the rows that have it, and their values. Rows with the same keys are taken together, for rows of
+    Kubernetes objects of one kind mostly have the same keys."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        keys = tuple(row)
+        group = alike.get(keys)
+        if group is None:
+            alike[keys] = [i]
+        else:
+            group.append(i)
+    cells: dict[str, tuple[list[int], list[Any]]] = {}
+    for keys, group in alike.items():
+        members = [rows[i] for i in group]
+        for key in keys:
+            filled, values = cells.setdefault(key, ([], []))
+            filled += group
+            values += map(itemgetter(key), members)
+    return cells
 
 
 def scalar_text(value: Any) -> str:
@@ -89,7 +144,11 @@ def scalar_text(value: Any) -> str:
 def _column(rows: int, filled: list[int], values: list[Any]) -> StringColumn:
     if set(map(type, values)) != {str}:
         values = [scalar_text(value) for value in values]
+    order = np.array(filled, dtype=np.int64)
+    if len(order) > 1 and bool((order[1:] < order[:-1]).any()):  # several groups of rows: values in row order again
+        sorting = np.argsort(order, kind="stable")
+        order, values = order[sorting], [values[i] for i in sorting.tolist()]
     pool = {value: code for code, value in enumerate(dict.fromkeys(values))}
     codes = np.full(rows, -1, dtype=np.int32)
-    codes[filled] = np.fromiter(map(pool.__getitem__, values), np.int32, len(values))
+    codes[order] = np.fromiter(map(pool.__getitem__, values), np.int32, len(values))
     return StringColumn(codes, tuple(pool))

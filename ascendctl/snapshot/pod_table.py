@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 from ascendctl.manifest.attributes import merge, merge_annotations
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.names import natural_order
-from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_lists
+from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_list
 from ascendctl.snapshot.cluster import JobTable, PodTable
-from ascendctl.snapshot.collect import Collected, RawPods
-from ascendctl.snapshot.columns import StringTable
+from ascendctl.snapshot.collect import Collected, RawPod
+from ascendctl.snapshot.columns import StringTable, TextColumn
 from ascendctl.snapshot.derive import PREFIX
 from ascendctl.snapshot.pod_requests import units
 
@@ -36,74 +35,73 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class BoundPods:
-    """Rows of the dump's pods that the tables hold, in table order, with their node and job."""
+    """Pods of the dump that the tables hold, in table order, with node, job (-1 = none) and rank (-1 = none)."""
 
-    rows: Sequence[int]
+    pods: Sequence[RawPod]
     node: Sequence[int]
     job: Sequence[int]
+    rank: Sequence[int]
     jobs: Sequence[Key]
-    rank: Mapping[int, int]
 
 
 def bind(collected: Collected, node_index: Mapping[str, int]) -> BoundPods:
     """Order the pods, find their nodes and jobs, and give ranks to those without (chapter 30 §5.4, E38)."""
-    raw, dropped = collected.pods, collected.dropped_pods
-    order = natural_order(raw.names)
-    namespaces = {name: i for i, name in enumerate(sorted(set(raw.namespaces)))}
-    order.sort(key=[namespaces[name] for name in raw.namespaces].__getitem__)
-    members: dict[Key, list[int]] = {}
-    rows, nodes = [], []
-    for row in order:
-        if row in dropped:
-            continue
-        group = raw.annotations[row].get(GROUP_NAME)
-        if type(group) is str and group:
-            members.setdefault((raw.namespaces[row], group), []).append(row)
-        node = node_index.get(raw.node[row], -1)
+    pods = list(collected.pods.values())
+    order = natural_order([pod.name for pod in pods])
+    order.sort(key=lambda i: pods[i].namespace)
+    bound: list[RawPod] = []
+    nodes: list[int] = []
+    members: dict[Key, list[RawPod]] = {}
+    with_bound: set[Key] = set()
+    for i in order:
+        pod = pods[i]
+        node = node_index.get(pod.node, -1)
+        group = pod.annotations.get(GROUP_NAME)
+        if group:
+            key = pod.namespace, group
+            members.setdefault(key, []).append(pod)
+            if node >= 0:
+                with_bound.add(key)
         if node >= 0:
-            rows.append(row)
+            bound.append(pod)
             nodes.append(node)
-    bound = set(rows)
-    keys = [key for key, pods in members.items() if not bound.isdisjoint(pods)]
-    keys = [keys[i] for i in natural_order([key[1] for key in keys])]
-    keys.sort(key=lambda key: key[0])
-    job_of = {row: number for number, key in enumerate(keys) for row in members[key]}
-    rank: dict[int, int] = {}
-    for key in keys:
+    jobs = list(with_bound)
+    jobs = [jobs[i] for i in natural_order([name for _, name in jobs])]
+    jobs.sort(key=lambda key: key[0])
+    number = {key: i for i, key in enumerate(jobs)}
+    rank: dict[Key, int] = {}
+    for key in jobs:
         rank |= _ranks(collected, key, members[key])
-    for row in rows:
-        if row not in job_of:
-            rank |= _ranks(collected, None, [row])
-    return BoundPods(rows, nodes, [job_of.get(row, -1) for row in rows], keys, rank)
+    job = [number.get((pod.namespace, pod.annotations.get(GROUP_NAME, "")), -1) for pod in bound]
+    for pod, of_job in zip(bound, job, strict=True):
+        if of_job < 0:
+            rank |= _ranks(collected, None, [pod])
+    return BoundPods(bound, nodes, job, [rank.get((pod.namespace, pod.name), -1) for pod in bound], jobs)
 
 
-def _ranks(collected: Collected, key: Key | None, pods: Sequence[int]) -> dict[int, int]:
-    """Ranks of the pods of one job; pods without get the free numbers in name order unless one is terminating."""
-    raw = collected.pods
-    texts: dict[int, str] = {}
-    open_rows = []
-    for row in pods:
-        given = raw.annotations[row].get(RANK_INDEX)
-        given = given if type(given) is str else ""
-        own = raw.labels[row].get(STATEFUL_LABEL)
-        if given and raw.phase[row] != "Failed":
-            texts[row] = given
-        elif type(own) is str:
-            texts[row] = own.rpartition("-")[2]
-        elif raw.task_index[row]:
-            texts[row] = raw.task_index[row]
-        elif given:
-            texts[row] = given
+def _ranks(collected: Collected, job: Key | None, pods: Sequence[RawPod]) -> dict[Key, int]:
+    """Ranks of the pods of one job, by namespace and name; pods without get the free numbers in name order unless one is
+    terminating."""
+    texts: dict[Key, str] = {}
+    open_pods = []
+    for pod in pods:
+        key, given = (pod.namespace, pod.name), pod.annotations.get(RANK_INDEX)
+        if given and pod.phase != "Failed":
+            texts[key] = given
+        elif (own := pod.labels.get(STATEFUL_LABEL)) is not None:
+            texts[key] = own.rpartition("-")[2]
+        elif pod.task_index or given:
+            texts[key] = pod.task_index or given or ""
         else:
-            open_rows.append(row)
-    if key is not None and open_rows and not any(raw.terminating[row] for row in pods):
+            open_pods.append(key)
+    if job is not None and open_pods and not any(pod.terminating for pod in pods):
         used = set(texts.values())
         free = (number for number in range(len(pods)) if str(number) not in used)
-        texts |= {row: str(number) for row, number in zip(open_rows, free, strict=False)}
+        texts |= {key: str(number) for key, number in zip(open_pods, free, strict=False)}
         if len(pods) > 1:
-            message = f"{len(open_rows)} pods carry no rank; they are numbered in name order"
-            collected.findings.add("S333", message, f"PodGroup {key[0]}/{key[1]}")
-    return {row: rank for row, text in texts.items() if (rank := _rank(text)) >= 0}
+            message = f"{len(open_pods)} pods carry no rank; they are numbered in name order"
+            collected.findings.add("S333", message, f"PodGroup {job[0]}/{job[1]}")
+    return {key: rank for key, text in texts.items() if (rank := _rank(text)) >= 0}
 
 
 def _rank(text: str) -> int:
@@ -121,11 +119,11 @@ def legal(name: str, namespace: str) -> bool:
     )
 
 
-def chip_text(annotations: Mapping[str, Any], chip_type: int) -> tuple[str, bool]:
+def chip_text(annotations: Mapping[str, str], chip_type: int) -> tuple[str, bool]:
     """The list of chips of a pod and whether it is the physical one (AscendReal); "" = none."""
     for key in (REAL, PREFIX + CHIP_TYPES[chip_type]):
         text = annotations.get(key)
-        if type(text) is str and text and (len(text) <= MAX_LIST_BYTES >> 2 or len(text.encode()) <= MAX_LIST_BYTES):
+        if text and (len(text) <= MAX_LIST_BYTES >> 2 or len(text.encode()) <= MAX_LIST_BYTES):
             return text, key == REAL
     return "", False
 
@@ -152,29 +150,27 @@ def holdings(
 ) -> Holdings:
     """Chips of every pod (chapter 30 §6.3). `device_ids` gives the map from DeviceID to physical id of a node whose
     annotations speak of DeviceIDs; the scheduler does not translate them, `translate` makes them count as used."""
-    raw, size = collected.pods, len(chip_type)
     kinds, odd_list = chip_type.tolist(), odd_nodes.tolist()
-    used, chips, parts = [0] * size, [], []
+    used, chips, parts = [0] * len(kinds), [], []
     texts: dict[int, list[str]] = {}
     cache: dict[tuple[int, str], tuple[int, int, int]] = {}
-    for row, node in zip(bound.rows, bound.node, strict=True):
-        text, physical = chip_text(raw.annotations[row], kinds[node])
+    for pod, node in zip(bound.pods, bound.node, strict=True):
+        text, physical = chip_text(pod.annotations, kinds[node])
         if not text:
             chips.append(0)
             parts.append(-1)
             continue
         facts = cache.get((kinds[node], text))
         if facts is None:
-            found = parse_lists([text], CHIP_TYPES[kinds[node]])
-            facts = cache[kinds[node], text] = (int(found.exact[0]), int(found.mask[0]), int(found.count[0]))
-        exact, held, count = facts
+            facts = cache[kinds[node], text] = parse_list(text, CHIP_TYPES[kinds[node]])[:3]
+        count, held, exact = facts
         if not physical and (chip_of := device_ids(node)) is not None:
             held = _translated(held, chip_of)
             if translate:
                 exact = held
-                _tell(collected, "S338", "DeviceIDs are read as the chips they mean", row)
+                _tell(collected, "S338", "DeviceIDs are read as the chips they mean", pod)
         chips.append(held)
-        counted = raw.phase[row] not in FINISHED and _counts(collected, row, count)
+        counted = pod.phase not in FINISHED and _counts(collected, pod, count)
         parts.append(count if counted else -1)
         if counted:
             used[node] |= exact
@@ -191,70 +187,59 @@ def _translated(mask: int, device_ids: Mapping[int, int]) -> int:
     return result
 
 
-def _counts(collected: Collected, row: int, count: int) -> bool:
-    raw = collected.pods
-    if not legal(raw.names[row], raw.namespaces[row]):
-        _tell(collected, "S322", "the name is none that Kubernetes allows; its chips are not counted", row)
+def _counts(collected: Collected, pod: RawPod, count: int) -> bool:
+    if not legal(pod.name, pod.namespace):
+        _tell(collected, "S322", "the name is none that Kubernetes allows; its chips are not counted", pod)
         return False
     if count > MAX_PARTS:
-        _tell(collected, "S323", f"{count} chips named; they are not counted", row)
+        _tell(collected, "S323", f"{count} chips named; they are not counted", pod)
         return False
     return True
 
 
-def _tell(collected: Collected, code: str, message: str, row: int) -> None:
-    raw = collected.pods
-    title = f"Pod {raw.namespaces[row]}/{raw.names[row]}"
-    collected.findings.add(code, message, title, raw.node[row], collected.where(raw.places[row]))
+def _tell(collected: Collected, code: str, message: str, pod: RawPod) -> None:
+    collected.findings.add(code, message, pod.title, pod.node, collected.where(pod.place))
 
 
-def active(raw: RawPods, bound: BoundPods) -> NDArray[np.bool_]:
-    """bool[M]: pods that have not finished."""
-    return np.array([raw.phase[row] not in FINISHED for row in bound.rows], np.bool_)
-
-
-def pod_table(collected: Collected, bound: BoundPods, held: Holdings, resources: Sequence[str]) -> PodTable:
+def pod_table(bound: BoundPods, held: Holdings, resources: Sequence[str]) -> PodTable:
     """The table of bound pods; `resources` are the names that its column `resource` indexes."""
-    raw, rows = collected.pods, bound.rows
+    pods = bound.pods
     index = {name: i for i, name in enumerate(resources)}
-    resource, request = [], []
-    for row in rows:
-        name = next(iter(sorted(raw.requests[row])), "")
-        resource.append(index.get(name, -1))
-        request.append(units(raw.requests[row][name]) if name else 0)
+    names = [min(pod.requests, default="") for pod in pods]
     return PodTable(
-        names=tuple(raw.names[row] for row in rows),
-        namespaces=tuple(raw.namespaces[row] for row in rows),
-        uids=tuple(raw.uids[row] for row in rows),
+        names=tuple(pod.name for pod in pods),
+        namespaces=tuple(pod.namespace for pod in pods),
+        uids=TextColumn.of([pod.uid for pod in pods]),
         node=np.array(bound.node, np.int32),
         job=np.array(bound.job, np.int32),
-        rank=np.array([bound.rank.get(row, -1) for row in rows], np.int32),
-        resource=np.array(resource, np.int16),
-        request=np.array(request, np.int32),
+        rank=np.array(bound.rank, np.int32),
+        resource=np.array([index.get(name, -1) for name in names], np.int16),
+        request=np.array([units(pod.requests.get(name, 0)) for pod, name in zip(pods, names, strict=True)], np.int32),
         chips=held.chips,
-        active=active(raw, bound),
-        terminating=np.array([raw.terminating[row] for row in rows], np.bool_),
-        phase=tuple(raw.phase[row] for row in rows),
-        labels=StringTable.from_rows([raw.labels[row] for row in rows]),
-        annotations=StringTable.from_rows([raw.annotations[row] for row in rows]),
+        active=np.array([pod.phase not in FINISHED for pod in pods], np.bool_),
+        terminating=np.array([pod.terminating for pod in pods], np.bool_),
+        phase=tuple(pod.phase for pod in pods),
+        labels=StringTable.from_rows([pod.labels for pod in pods]),
+        annotations=StringTable.from_rows([pod.annotations for pod in pods]),
     )
 
 
 def job_table(collected: Collected, bound: BoundPods) -> JobTable:
     """Jobs of the bound pods: PodGroup where the dump has it, labels and annotations merged as the scheduler does."""
-    raw = collected.pods
     members: list[list[int]] = [[] for _ in bound.jobs]
-    for row, job in zip(bound.rows, bound.job, strict=True):
+    for row, job in enumerate(bound.job):
         if job >= 0:
             members[job].append(row)
     labels, annotations = [], []
     groups = [collected.groups.get(key) for key in bound.jobs]
     for group, rows in zip(groups, members, strict=True):
-        rows.sort(key=lambda row: bound.rank.get(row, 1 << 31))
-        labels.append(merge(group.labels if group else {}, (raw.labels[row] for row in rows)))
-        annotations.append(
-            merge_annotations(group.annotations if group else {}, (raw.annotations[row] for row in rows))
-        )
+        rows.sort(key=lambda row: bound.rank[row] if bound.rank[row] >= 0 else 1 << 31)
+        pods = [bound.pods[row] for row in rows]
+        if group is None and len(pods) == 1:
+            labels.append(pods[0].labels)
+        else:
+            labels.append(merge(group.labels if group else {}, (pod.labels for pod in pods)))
+        annotations.append(merge_annotations(group.annotations if group else {}, (pod.annotations for pod in pods)))
     return JobTable(
         names=tuple(name for _, name in bound.jobs),
         namespaces=tuple(namespace for namespace, _ in bound.jobs),

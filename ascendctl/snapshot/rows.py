@@ -47,7 +47,7 @@ class DeviceRow:
     rack: int
     server_index: int
     has_super_pod: bool
-    place: tuple[int, int]
+    place: int
 
 
 @dataclass
