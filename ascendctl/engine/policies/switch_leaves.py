@@ -80,7 +80,8 @@ class Leaves:
 
 @dataclass(frozen=True)
 class Plan:
-    """`groups` in rank order, each already sorted by slice: server number r of all groups together takes rank r.
+    """`groups` in rank order, each already sorted by slice: server number r of all groups together takes rank r. The
+    last group may list more servers than there are pods.
 
     `step` is the step that matched (§11 rule 6). `code` is the rejection text, "" = planned. `state`, `health` int8[L]
     are the leaf states after the placement. `steps` and `notes` explain it.

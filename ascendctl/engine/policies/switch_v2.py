@@ -90,7 +90,13 @@ def plan_v2(leaves: Leaves, width: int, limit: int, pods: int, kind: str, protec
     if not rest:
         return draft.done("exclusive")
     if partial < 0 or rest <= room[1]:
-        reuse_shared(draft, ascending(shared, free), rest, limit)
+        order = ascending(shared, free)
+        reuse_shared(draft, order, rest, limit)
+        if limit > 1 and len(draft.homes) == 1 and draft.homes[0] in order[:-2]:
+            draft.notes.append(
+                "the job stays in one leaf switch and is annotated so; the scheduler lists further pairs of shared "
+                "leaf switches and would annotate isSharedTor 1"
+            )
         return draft.done("shared")
     open_leaf(draft, partial, rest, SHARED)
     return draft.done("new-shared")
@@ -137,19 +143,13 @@ def reuse_shared(draft: Draft, order: NDArray[np.int64], rest: int, limit: int) 
         k = int(np.flatnonzero(pairs >= rest)[0])
         low, high = int(order[k]), int(order[k + 1])
         alone = free[low] >= rest
-        if free[low]:
+        if free[low]:  # all of its nodes are listed, the pods that are left take the lowest slices
             draft.take(low, leaves.first(low))
-            draft.groups[-1] = draft.groups[-1][:rest]
         if not alone:
             draft.take(high, leaves.first(high, rest - int(free[low])))
         where = leaves.ip(low) if alone else f"{leaves.ip(low)} and {leaves.ip(high)}"
         draft.say(f"shared: the first neighbours by size that hold the {rest} pods left; used: {where}", visited=sizes,
                   pair=leaves.ips([low, high]))  # fmt: skip
-        if len(draft.groups) == 1 and k < len(pairs) - 1:
-            draft.notes.append(
-                "the job stays in one leaf switch and is annotated so; the scheduler lists further pairs of shared "
-                "leaf switches and would annotate isSharedTor 1"
-            )
     draft.notes += tie_note(order, free, draft.homes)
 
 
