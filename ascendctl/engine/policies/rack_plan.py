@@ -92,7 +92,11 @@ def fill(request: Request, run: Run) -> Refusal | None:
     racks = set(zip(cluster.superpod[hosts].tolist(), cluster.rack[hosts].tolist(), strict=True))
     shown = ", ".join(f"{s}/{r}" for s, r in sorted(racks)) or "none"
     run.say(f"inference service {job.labels[LABEL]}: racks of its other jobs (SuperPoD/rack): {shown}")
-    return place_service(run, racks)
+    refusal = place_service(run, racks)
+    if refusal or run.placed >= run.sizes.pods:
+        return refusal
+    text = f"the plan has {run.placed} nodes for {run.sizes.pods} pods: minAvailable counts too few NPUs"
+    return Refusal("INCOMPLETE_PLAN", text)
 
 
 def note_broken_affinity(run: Run, unplanned: list[int]) -> None:

@@ -53,14 +53,14 @@ def recover(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Answe
     notes = [text] if (text := missing_label(job)) else []
     if fault.kind != "auto":
         step = recovery(job, fault, sizes, fault.pending_sessions)
-        return _noted(_attempt(job, cluster, request, fault, sizes, step), notes)
+        return _noted(_attempt(request, fault, places, sizes, step), notes)
     tried: list[tuple[int, Recovery]] = []
     for sessions in (0, RACK_STAGE, SUPER_POD_STAGE, JOB_STAGE):
         step = recovery(job, fault, sizes, sessions)
         if tried and (step.stage, step.lost) == (tried[-1][1].stage, tried[-1][1].lost):
             continue
         tried.append((sessions, step))
-        answer = _attempt(job, cluster, request, fault, sizes, step)
+        answer = _attempt(request, fault, places, sizes, step)
         if isinstance(answer, Placement):
             notes.append(f"stage {step.stage} works; the scheduler waits {sessions} pending sessions before it")
             break
@@ -73,10 +73,11 @@ def _noted(answer: Answer, notes: list[str]) -> Answer:
     return replace(answer, trace=Trace(trace.scores, trace.steps, (*trace.notes, *notes)))
 
 
-def _attempt(job: Job, cluster: Cluster, request: Request, fault: Fault, sizes: Sizes, step: Recovery) -> Answer:
-    """One stage: free the chips of the lost pods, keep or repair blocks, plan the open ones, seat the lost pods."""
+def _attempt(request: Request, fault: Fault, places: dict[int, FormerPod], sizes: Sizes, step: Recovery) -> Answer:
+    """One stage: free the chips of the lost pods, keep or repair blocks, plan the open ones, seat the lost pods.
+    `places`: index in `job.pods` -> where the pod ran."""
+    job, cluster = request.job, request.cluster
     numbers = npu_pods(job)
-    places = _former_pods(job, fault)
     gone = {id(pod) for pod in step.lost}
     staying = {i: places[i] for i in numbers if i in places and id(places[i]) not in gone}
     lost = [i for i in numbers if i not in staying]
@@ -87,14 +88,15 @@ def _attempt(job: Job, cluster: Cluster, request: Request, fault: Fault, sizes: 
     found = candidates(request, state, sizes, job.pods[(lost or numbers)[0]].role)
     run = new_run(request, sizes, found.nodes)
     _explain(run, step, len(staying))
-    metrics = {"stage": step.stage, "movedPods": len(lost), "keptPods": len(staying)}
+    metrics = {"stage": step.stage, "lostPods": len(lost), "keptPods": len(staying)}
+    before = {i: pod.index for i, pod in places.items()}
     if not lost:
         run.notes.append("no pod of the job runs on a faulty node: nothing moves")
-        return conclude(request, state, run, found.codes, seats, metrics=metrics)
+        return conclude(request, state, run, found.codes, seats, before=before, metrics=metrics)
     if len(found.nodes) == 0:
         text = "no node passes the checks of the first lost pod"
         return refused(request, "NodePredicateFailed", text, found.codes, steps=run.steps, notes=run.notes)
-    refusal = _plan(job, cluster, request, fault, run, step)
+    refusal = _plan(request, fault, run, step)
     if refusal:
         return give_up(request, run, found, refusal)
     taken = frozenset(pod.index for pod in staying.values())
@@ -103,12 +105,12 @@ def _attempt(job: Job, cluster: Cluster, request: Request, fault: Fault, sizes: 
     _explain_moves(run, cluster, job, places, dict(zip(lost, new, strict=True)))
     broken = frozenset(pod.index for pod in step.fault)
     seats |= dict(zip(lost, new, strict=True))
-    return conclude(request, state, run, found.codes, seats, unplanned, broken, metrics)
+    return conclude(request, state, run, found.codes, seats, unplanned, broken, before, metrics)
 
 
-def _plan(job: Job, cluster: Cluster, request: Request, fault: Fault, run: Run, step: Recovery) -> Refusal | None:
+def _plan(request: Request, fault: Fault, run: Run, step: Recovery) -> Refusal | None:
     """Blocks for the lost pods. Inference services never repair, they plan all blocks anew."""
-    sizes = run.sizes
+    job, cluster, sizes = request.job, request.cluster, run.sizes
     if is_service(job) or step.stage == 4:
         run.open.extend(range(sizes.count))
         return fill(request, run)
@@ -177,7 +179,8 @@ def _copy(state: State) -> State:
 def _former_pods(job: Job, fault: Fault) -> dict[int, FormerPod]:
     """Index in `job.pods` -> where the pod ran: by name, else by rank."""
     by_name = {pod.name: pod for pod in fault.pods}
-    by_rank = {pod.rank: pod for pod in fault.pods if pod.npus or pod.index < 0}
+    all_npu = len(fault.pods) == len(npu_pods(job))
+    by_rank = {pod.rank: pod for pod in fault.pods if pod.npus or all_npu}
     found = {i: by_name.get(pod.name) or by_rank.get(pod.rank) for i, pod in enumerate(job.pods)}
     return {i: pod for i, pod in found.items() if pod is not None}
 

@@ -73,59 +73,42 @@ def conclude(
     seats: Mapping[int, Seat],
     unplanned: Sequence[int] = (),
     fault_nodes: frozenset[int] = frozenset(),
+    before: Mapping[int, int] | None = None,
     metrics: Mapping[str, Any] | None = None,
 ) -> Placement | Unschedulable:
     """The answer: `seats` by index in `job.pods`, one for every pod with NPUs. `unplanned` are ranks that the scheduler
-    gives no score; `fault_nodes` the nodes that this job lost."""
-    job, cluster = request.job, request.cluster
+    gives no score; `fault_nodes` the nodes that this job lost; `before` the nodes where pods ran before a fault."""
+    job, cluster, former = request.job, request.cluster, before or {}
     if conflict := _conflict(request, seats):
         return refused(request, "INCOMPLETE_PLAN", conflict, codes, steps=run.steps, notes=run.notes)
-    chips = _Chips.of(request, state)
-    nodes: list[int] = []
-    npus: list[tuple[int, ...]] = []
-    groups: list[str] = []
-    moved: list[bool] = []
-    without: list[str] = []
-    for i, pod in enumerate(job.pods):
-        place = seats.get(i)
-        if place is None:
-            node = _helper_node(request, pod.role)
-            if node < 0:
-                text = f"no node for pod {pod.name}, which asks for no NPUs"
-                return refused(request, "NodePredicateFailed", text, request.fixed_codes(pod.role), steps=run.steps)
-            nodes.append(node)
-            npus.append(())
-            groups.append("")
-            moved.append(True)
-            continue
-        picked = place.npus
-        if picked is None:
-            picked = chips.pick(place.node)
-            if not picked:
-                without.append(pod.name)
-                run.notes.append(f"pod {pod.name} is bound without NPUs: {chips.error(place.node)}")
-        nodes.append(place.node)
-        npus.append(picked)
-        groups.append(str(place.block))
-        moved.append(place.npus is None)
+    helpers = {i: _helper_node(request, i, former) for i in range(len(job.pods)) if i not in seats}
+    lonely = next((i for i, node in helpers.items() if node < 0), None)
+    if lonely is not None:
+        text = f"no node for pod {job.pods[lonely].name}, which asks for no NPUs"
+        refusals = request.fixed_codes(job.pods[lonely].role)
+        return refused(request, "NodePredicateFailed", text, refusals, steps=run.steps, notes=run.notes)
+    order = range(len(job.pods))
+    nodes = [seats[i].node if i in seats else helpers[i] for i in order]
+    npus = _chips(request, state, run, seats)
     blocks: dict[int, list[str]] = {}
-    for i, place in sorted(seats.items()):
-        blocks.setdefault(place.block, []).append(cluster.names[nodes[i]])
-    used = [seats[i].node for i in sorted(seats)]
-    numbers = dict(metrics or {})
-    numbers["logicalSuperPods"] = len(blocks)
-    numbers["superPods"] = len(np.unique(cluster.superpod[used]))
-    numbers["racks"] = len(np.unique(np.stack((cluster.superpod[used], cluster.rack[used])), axis=1).T)
-    if without:
+    for i in sorted(seats):
+        blocks.setdefault(seats[i].block, []).append(cluster.names[nodes[i]])
+    used = [nodes[i] for i in seats]
+    numbers = dict(metrics or {}) | {
+        "logicalSuperPods": len(blocks),
+        "superPods": len(set(cluster.superpod[used].tolist())),
+        "racks": len(set(zip(cluster.superpod[used].tolist(), cluster.rack[used].tolist(), strict=True))),
+    }
+    if without := [job.pods[i].name for i, chips in npus.items() if not chips]:
         numbers["podsWithoutNpus"] = without
     return placed(
         request,
         nodes,
-        npus,
+        [npus.get(i, ()) for i in order],
         codes,
-        groups=groups,
+        groups=[str(seats[i].block) if i in seats else "" for i in order],
         blocks={str(block): tuple(blocks[block]) for block in sorted(blocks)},
-        moved=moved,
+        moved=None if before is None else [nodes[i] != former.get(i) for i in order],
         metrics=numbers,
         scores=_scores(request, codes, seats, unplanned, fault_nodes),
         steps=run.steps,
@@ -133,45 +116,40 @@ def conclude(
     )
 
 
-@dataclass(frozen=True)
-class _Chips:
-    """What each node has for a pod of this job (all NPU pods ask for the same count): usable chips and the picked
-    ones, uint64[N]."""
-
-    request: Request
-    state: State
-    npus: int
-    free: NDArray[np.uint64]
-    picked: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, request: Request, state: State) -> _Chips:
-        job, wiring = request.job, request.wiring
-        npus = next(role.npus for role in job.roles if role.is_npu)
-        free = usable(state, job.distributed, wiring.network_aware)
-        return cls(request, state, npus, free, pick_masks(wiring, state, npus, job.distributed))
-
-    def pick(self, node: int) -> tuple[int, ...]:
-        """Chips for the pod, empty if the node has too few or, for a distributed job, no network health."""
-        if self.request.job.distributed and not self.state.fixed.network_defined[node]:
-            return ()
-        chips, free = int(self.picked[node]), int(self.free[node])
-        return chip_order(self.request.wiring, self.npus, self.request.job.distributed, free, chips) if chips else ()
-
-    def error(self, node: int) -> str:
-        """The scheduler's text for a node without chips for the pod."""
-        name = self.request.cluster.names[node]
-        if self.request.job.distributed and not self.state.fixed.network_defined[node]:
-            key = f"{self.state.resource}-NetworkUnhealthy"
-            return f"selectNPUFromNode err: node<{name}> don't have resource<{key}>"
-        top = " ".join(map(str, ids(int(self.free[node]))))
-        return f"NPUResourceShortage: selectNPUFromNode node<{name}> top<[{top}]> not meet task req<{self.npus}>"
+def _chips(request: Request, state: State, run: Run, seats: Mapping[int, Seat]) -> dict[int, tuple[int, ...]]:
+    """Chips of every pod with NPUs (all ask for the same count). A pod that finds none is still bound: the plan ignores
+    chips that only the choice of chips refuses (chapter 21 §10, §14 D13)."""
+    job, wiring, together = request.job, request.wiring, request.job.distributed
+    asked = next(role.npus for role in job.roles if role.is_npu)
+    free = usable(state, together, wiring.network_aware)
+    picked = pick_masks(wiring, state, asked, together)
+    found: dict[int, tuple[int, ...]] = {}
+    for i in sorted(seats):
+        node, kept = seats[i].node, seats[i].npus
+        if kept is not None:
+            found[i] = kept
+            continue
+        blind = together and not state.fixed.network_defined[node]
+        chips = 0 if blind else int(picked[node])
+        found[i] = chip_order(wiring, asked, together, int(free[node]), chips) if chips else ()
+        if not chips:
+            name, top = request.cluster.names[node], " ".join(map(str, ids(int(free[node]))))
+            text = (
+                f"selectNPUFromNode err: node<{name}> don't have resource<{state.resource}-NetworkUnhealthy>"
+                if blind
+                else f"NPUResourceShortage: selectNPUFromNode node<{name}> top<[{top}]> not meet task req<{asked}>"
+            )
+            run.notes.append(f"pod {job.pods[i].name} is bound without NPUs: {text}")
+    return found
 
 
-def _helper_node(request: Request, role: int) -> int:
-    """The first node, by name, for a pod without NPUs beside a single-pod job; -1 if none takes it."""
-    fits = np.flatnonzero(request.fixed_codes(role) == ACCEPTED)
-    return int(fits[0]) if len(fits) else -1
+def _helper_node(request: Request, pod: int, former: Mapping[int, int]) -> int:
+    """A node for a pod without NPUs: the one where it ran, else the first by name; -1 if none takes it."""
+    fits = request.fixed_codes(request.job.pods[pod].role) == ACCEPTED
+    old = former.get(pod, -1)
+    if old >= 0 and fits[old]:
+        return old
+    return int(np.argmax(fits)) if fits.any() else -1
 
 
 def _conflict(request: Request, seats: Mapping[int, Seat]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ascendctl.engine.result import Placement, Unschedulable
@@ -56,6 +58,14 @@ def test_i08_reserves_more_blocks_than_pods():
     short = plan("S0{r0:3}", job_of(2, sp=4, ra=4, labels=SVC))
     assert isinstance(short, Unschedulable)
     assert short.message == "infer service schedule failed, required 4 sp-block, got 3"
+
+
+def test_fewer_blocks_than_pods_need():
+    # minAvailable 2 of 4 pods: Q is 16, so one block of two nodes is planned for four pods
+    job = replace(job_of(4, sp=16, ra=16, labels=SVC), npus=16, min_available=2)
+    result = plan("S0{r0:8}", job)
+    assert isinstance(result, Unschedulable)
+    assert (result.code, result.message.partition(":")[0]) == ("INCOMPLETE_PLAN", "the plan has 2 nodes for 4 pods")
 
 
 @pytest.mark.parametrize(

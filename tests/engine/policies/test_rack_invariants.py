@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascendctl.engine.api import place
+from ascendctl.engine.api import place, reschedule
 from ascendctl.engine.policies.rack_order import sizes_of
 from ascendctl.engine.result import Placement
-from tests.engine.policies.rack_world import FULL, Node, by_rank, cluster_of, job_of, recover
+from tests.engine.policies.rack_world import FULL, Node, Running, by_rank, cluster_of, job_of, recover
 
 EXAMPLES = settings(max_examples=60, deadline=None)
 
@@ -102,3 +103,32 @@ def test_healthy_pods_keep_their_nodes_in_repairs(spare0, spare1, spare2, faulty
     ]
     assert before[faulty] not in now
     assert len(set(now)) == 12
+
+
+@EXAMPLES
+@given(clusters, jobs(), st.data())
+def test_every_recovery_of_a_placement_seats_all_pods(nodes, job, data):
+    job = replace(job, labels=dict(job.labels) | {"fault-scheduling": "force", "pod-rescheduling": "on"})
+    first = place(job, cluster_of(nodes, 40))
+    if not isinstance(first, Placement):
+        return
+    used = by_rank(first)
+    broken = data.draw(st.sampled_from(sorted(set(used))))
+    after = [
+        replace(node, used=FULL if node.name in used else node.used, healthy=node.name != broken) for node in nodes
+    ]
+    running = [Running("train", pod.name, pod.node, FULL, pod.rank, job.labels) for pod in first.pods]
+    document = first.to_dict()
+    document["fault"] = {
+        "kind": data.draw(st.sampled_from(["pod", "job", "auto"])),
+        "pending_sessions": data.draw(st.sampled_from([0, 4, 7, 13])),
+    }
+    result = reschedule(job, cluster_of(after, 40, running), document, [broken])
+    if not isinstance(result, Placement):
+        assert result.outcome == "unschedulable"
+        return
+    now = by_rank(result)
+    assert len(set(now)) == len(now) == len(used)
+    assert broken not in now
+    assert sum(a == b for a, b in zip(now, used, strict=True)) >= result.metrics["keptPods"]
+    assert {name for members in result.blocks.values() for name in members} == set(now)

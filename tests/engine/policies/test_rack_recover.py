@@ -96,7 +96,8 @@ def test_healthy_pods_keep_nodes_and_chips():
     assert isinstance(result, Placement)
     assert [pod.rank for pod in result.pods if pod.moved] == [2]
     assert all(pod.npus == tuple(range(8)) for pod in result.pods)
-    assert result.metrics["stage"] == 1
+    numbers = {key: result.metrics[key] for key in ("stage", "lostPods", "keptPods", "logicalSuperPods", "racks")}
+    assert numbers == {"stage": 1, "lostPods": 1, "keptPods": 7, "logicalSuperPods": 2, "racks": 2}
 
 
 def test_a_repaired_node_is_the_last_choice():
@@ -127,7 +128,7 @@ def test_master_window_and_block():
     job = job_of(8, sp=64, ra=16, labels=POD)
     block = recover("S0/r1:n4-7", "0: S0/r0:n0-3 S0/r1:n0-3", job, [6], 6)
     assert blocks(block) == expected("0: S0/r0:n0-3 S0/r1:n0-1 S0/r1:n3-4")
-    assert all(pod.moved for pod in block.pods)
+    assert block.metrics["lostPods"] == 8
 
 
 def test_recover_policy_path_pod_deletes_faulty_pods_only():
@@ -234,3 +235,21 @@ def test_node_that_left_the_snapshot_counts_as_faulty():
     running = [Running("train", job.pods[0].name, "a", FULL, 0, job.labels)]
     result = reschedule(job, cluster_of(nodes, 64, running), document, [])
     assert by_rank(result) == ["a", "c"]
+
+
+def test_a_pod_without_npus_stays_while_its_node_is_fine():
+    from ascendctl.engine.api import reschedule
+    from tests.engine.policies.rack_world import Running, cluster_of
+
+    job = job_of(1, 8, 8, 8, helpers=1, labels=POD)
+    nodes = [Node("a", 0, 0), Node("b", 0, 0, used=FULL, healthy=False), Node("c", 0, 0)]
+    document = {
+        "pods": [
+            {"name": job.pods[0].name, "rank": 0, "node": "b", "npus": list(range(8))},
+            {"name": job.pods[1].name, "rank": 1, "node": "c", "npus": []},
+        ],
+        "fault": {"kind": "pod", "pending_sessions": 1},
+    }
+    running = [Running("train", job.pods[0].name, "b", FULL, 0, job.labels)]
+    result = reschedule(job, cluster_of(nodes, 64, running), document, ["b"])
+    assert [(pod.node, pod.moved) for pod in result.pods] == [("a", True), ("c", False)]
