@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
 
 from ascendctl.engine.request import Request
-from ascendctl.engine.select import STATIC_VNPU
 from ascendctl.manifest.job import parse_go_int
-from ascendctl.validate import rules
 from ascendctl.validate.rule import Violation
+from ascendctl.validate.rules import vnpu
 
 MIN_AVAILABLE = "huawei.com/schedule_minAvailable"
 Reason = tuple[str, str, tuple[tuple[str, str], ...]]
@@ -20,9 +18,8 @@ def invalid_reason(request: Request) -> Reason | None:
     job, selection = request.job, request.selection
     if len(job.pods) < job.min_available:
         return "NotEnoughPod", f"{len(job.pods)} pods are fewer than minAvailable {job.min_available}", ()
-    for role in job.roles:
-        if role.npus > 1 and STATIC_VNPU.search(role.resource):
-            return "InvalidResourceRequest", f"{role.npus} of {role.resource}: a pod may ask for one vNPU", ()
+    if static := vnpu.check_static(job):
+        return _reason(static[0])
     if not selection.registered:
         return None
     minimum = job.annotations.get(MIN_AVAILABLE)
@@ -36,19 +33,15 @@ def invalid_reason(request: Request) -> Reason | None:
     if selection.switch:
         violations = [*violations, *_checks(request, "switch")]
     failed = next((v for v in violations if v.reason), None)
-    if failed is None:
-        return None
-    message = message_of(failed)
-    return failed.reason, message, ((failed.rule, message),)
+    return None if failed is None else _reason(failed)
 
 
-def message_of(violation: Violation) -> str:
-    """The sentence of a violation: its own, or its rule's with the values filled in."""
-    template = violation.message
-    for module in iter_modules(rules.__path__) if not template else ():
-        known = getattr(import_module(f"{rules.__name__}.{module.name}"), "RULES", ())
-        template = next((rule.message for rule in known if rule.id == violation.rule), template)
-    return template.format(**violation.values)
+def _reason(violation: Violation) -> Reason:
+    from ascendctl.validate.catalogue import find_rule, message_of
+
+    rule = find_rule(violation.rule)
+    message = violation.message if rule is None else message_of(rule, violation)
+    return violation.reason, message, ((violation.rule, message),)
 
 
 def _checks(request: Request, module: str) -> list[Violation]:

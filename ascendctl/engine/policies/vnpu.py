@@ -53,7 +53,7 @@ Ints = NDArray[np.int64]
 
 def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
     """The scheduler's validation of core counts and labels."""
-    return rules.check(job, request.selection.policy, cluster.config, template_keys(request))
+    return rules.check(job, cluster.config, template_keys(request))
 
 
 def template_keys(request: Request) -> tuple[str, ...]:

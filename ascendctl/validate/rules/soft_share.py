@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.validate.rules.template import visible_devices
 
 POLICY: Final = "chip1-softShareDev"
 CORES: Final = "huawei.com/scheduler.softShareDev.aicoreQuota"
@@ -15,7 +17,58 @@ KEYS: Final = (CORES, MEMORY, SHARING)
 SHARING_POLICIES: Final = ("fixed-share", "elastic", "best-effort")
 INVALID: Final = "InvalidResourceRequest"
 
-RULES: tuple[Rule, ...] = ()
+_PRODUCTS = ("soft-share",)
+_RIGHT = f'{CORES}: "30"\n{MEMORY}: "10240"\n{SHARING}: elastic'
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "SFT-01", "error", "one of the three quota labels is missing",
+        "soft sharing needs the labels {missing}", "add the labels of aicoreQuota, hbmQuota and policy",
+        products=_PRODUCTS, outcome="PEND-V", source="chapter 11.15.2", wrong=f'{CORES}: "30"', right=_RIGHT,
+    ),
+    Rule(
+        "SFT-02", "error", "aicoreQuota is no whole number from 1 to 100",
+        "aicoreQuota is {value!r}, it must be a percentage from 1 to 100", "write 1 to 100 in quotes",
+        products=_PRODUCTS, outcome="PEND-V", source="chapter 11.15.2", wrong=f'{CORES}: "150"', right=f'{CORES}: "50"',
+    ),
+    Rule(
+        "SFT-03", "error", "hbmQuota is no whole number from 1",
+        "hbmQuota is {value!r}, it must be a whole number of MB from 1", "write the MB of chip memory in quotes",
+        products=_PRODUCTS, outcome="PEND-V", source="chapter 11.15.2",
+        wrong=f'{MEMORY}: "10G"', right=f'{MEMORY}: "10240"',
+    ),
+    Rule(
+        "SFT-04", "error", "the sharing policy is unknown",
+        "the sharing policy is {value!r}, the scheduler knows fixed-share, elastic and best-effort",
+        "write fixed-share, elastic or best-effort", products=_PRODUCTS, outcome="PEND-V", source="chapter 11.15.2",
+        wrong=f"{SHARING}: fixed-shared", right=f"{SHARING}: fixed-share",
+    ),
+    Rule(
+        "SFT-05", "error", "the request differs from aicoreQuota",
+        "a pod ({role}) asks for {count}, but aicoreQuota is {quota}: the device plugin refuses the pod at start",
+        "ask for {quota}", products=_PRODUCTS, outcome="RUN", source="chapter 11.18",
+        about="On nodes with soft sharing the resource counts percent: 100 are one chip.",
+        wrong=f'huawei.com/Ascend910: 1\n{CORES}: "30"', right=f'huawei.com/Ascend910: 30\n{CORES}: "30"',
+    ),
+    Rule(
+        "SFT-06", "warning", "quota labels without the soft-share policy",
+        "{key} has no effect without the annotation huawei.com/schedule_policy: chip1-softShareDev",
+        "add the annotation, or remove the labels", products=_PRODUCTS, outcome="IGN", source="chapter 11.15.1",
+        wrong=_RIGHT, right="huawei.com/schedule_policy: chip1-softShareDev\n" + _RIGHT,
+    ),
+    Rule(
+        "SFT-07", "warning", "ASCEND_VISIBLE_DEVICES is set in a soft-share pod",
+        "ASCEND_VISIBLE_DEVICES must not be set with soft sharing: the chip would be mounted whole",
+        "remove the variable", products=_PRODUCTS, outcome="RUN", source="chapter 11.15",
+        wrong="env:\n- name: ASCEND_VISIBLE_DEVICES", right="no ASCEND_VISIBLE_DEVICES",
+    ),
+    Rule(
+        "SFT-08", "warning", "quotas are written as annotations",
+        "{key} is an annotation, but the scheduler reads labels", "move it to the labels",
+        products=_PRODUCTS, outcome="PEND-V", source="chapter 11.15.1",
+        wrong=f'annotations:\n  {CORES}: "30"', right=f'labels:\n  {CORES}: "30"',
+    ),
+)  # fmt: skip
 
 
 def check(job: Job) -> list[Violation]:
@@ -34,5 +87,24 @@ def check(job: Job) -> list[Violation]:
     return []
 
 
-def _label(rule: str, job: Job, key: str, reason: str = INVALID) -> Violation:
-    return Violation(rule, job.source.path("label", key), {"value": job.labels[key]}, reason)
+def _label(rule: str, job: Job, key: str) -> Violation:
+    return Violation(rule, job.source.path("label", key), {"value": job.labels[key]}, INVALID)
+
+
+def advise(job: Job, policy: str) -> Iterator[Violation]:
+    """SFT-05 to SFT-08."""
+    if policy != POLICY:
+        stray = next((key for key in KEYS if key in job.labels), None)
+        if stray is not None and job.resource:
+            yield Violation("SFT-06", job.source.path("label", stray), {"key": stray})
+        return
+    annotated = next((key for key in KEYS if key in job.annotations and key not in job.labels), None)
+    if annotated is not None:
+        yield Violation("SFT-08", job.source.path("annotation", annotated), {"key": annotated})
+    quota = parse_go_int(job.labels.get(CORES, ""))
+    for i, role in enumerate(job.roles):
+        if role.is_npu and role.replicas and quota is not None and role.npus != quota:
+            values = {"role": role.name, "count": role.npus, "quota": quota}
+            yield Violation("SFT-05", job.source.path("role", i, "npus"), values)
+        for path in visible_devices(job, i):
+            yield Violation("SFT-07", path)

@@ -2,38 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ascendctl.engine.vnpu_templates import CHIP_310P, LEGAL_CORES, cores_are_legal
+from ascendctl.engine.select import DYNAMIC_VNPU, NPU_CORE, STATIC_VNPU
+from ascendctl.engine.vnpu_templates import CHIP_310P, DVPP, LEGAL_CORES, LEVELS, STATIC_TYPES, cores_are_legal
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig
+from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.validate.rules.template import containers, visible_devices
 
-NPU_CORE: Final = "huawei.com/npu-core"
-LEVEL, VIDEO = "vnpu-level", "vnpu-dvpp"
+LEVEL, VIDEO, RING = "vnpu-level", "vnpu-dvpp", "ring-controller.atlas"
+PRESET: Final = "presetVirtualDevice"
 ARGUMENT, COUNT = "InvalidArgument", "InvalidResourceRequest"
 
-RULES: tuple[Rule, ...] = ()
+_DYNAMIC, _STATIC = ("vnpu-dynamic",), ("vnpu-static",)
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "VNP-01", "error", "npu-core without a ring-controller.atlas value that selects a vNPU policy",
+        "ring-controller.atlas is {value}: without ascend-310P, ascend-910, ascend-910b or huawei.com.npu the "
+        "scheduler plugin does not take the job", "label the job with ring-controller.atlas of the product",
+        products=_DYNAMIC, outcome="RUN", source="chapter 11.5.1",
+        wrong="ring-controller.atlas: ascend-npu", right="ring-controller.atlas: ascend-310P",
+    ),
+    Rule(
+        "VNP-02", "error", "npu-core, and the scheduler is configured for static vNPUs",
+        "huawei.com/npu-core needs presetVirtualDevice: \"false\" in the scheduler's configuration{known}",
+        "set presetVirtualDevice to \"false\" in volcano-scheduler-configmap, or ask for a static vNPU",
+        products=_DYNAMIC, outcome="PEND-V", source="chapter 11.14.3 A",
+        wrong='presetVirtualDevice: "true"', right='presetVirtualDevice: "false"',
+    ),
+    Rule(
+        "VNP-03", "error", "an illegal number of AI cores on 310P",
+        "{count} AI cores per pod ({role}): a 310P takes {allowed}", "ask for {allowed}",
+        products=_DYNAMIC, outcome="PEND-V", source="chapter 11.14.3 A",
+        wrong="huawei.com/npu-core: 3", right="huawei.com/npu-core: 4",
+    ),
+    Rule(
+        "VNP-04", "error", "video units chosen for 1 or 2 AI cores on 310P",
+        "vnpu-dvpp is {value!r}: with {count} AI cores it must be null", 'write vnpu-dvpp: "null", or drop the label',
+        products=_DYNAMIC, outcome="PEND-V", source="chapter 11.14.3 A",
+        wrong='vnpu-dvpp: "no"\nhuawei.com/npu-core: 2', right='vnpu-dvpp: "null"\nhuawei.com/npu-core: 2',
+    ),
+    Rule(
+        "VNP-05", "error", "an illegal number of AI cores on A2 or A3",
+        "{count} AI cores per pod ({role}): nodes of {template} take {allowed}", "ask for {allowed}",
+        products=_DYNAMIC, outcome="PEND-V", source="chapter 11.14.3 A",
+        wrong="huawei.com/npu-core: 3    # 910B3", right="huawei.com/npu-core: 5",
+    ),
+    Rule(
+        "VNP-06", "error", "vnpu-level or vnpu-dvpp on A2 or A3",
+        "vnpu-level {level} and vnpu-dvpp {value}: on A2 and A3 only 910B4 with 10 AI cores lets you choose",
+        "drop both labels", products=_DYNAMIC, outcome="PEND-V", source="chapter 11.14.3 A",
+        wrong="vnpu-level: high    # 910B3", right="no vnpu-level",
+    ),
+    Rule(
+        "VNP-07", "warning", "an unknown word in vnpu-level or vnpu-dvpp",
+        "{key} is {value!r}, known are {allowed}", "write one of {allowed}", products=_DYNAMIC, outcome="IGN",
+        source="chapter 11.14.3", about="An unknown level counts as low; an unknown dvpp word fails on the nodes.",
+        wrong="vnpu-level: middle", right="vnpu-level: low",
+    ),
+    Rule(
+        "VNP-08", "error", "more than one static vNPU per pod",
+        "{count} of {resource} per pod ({role}): a pod takes exactly one vNPU", "ask for 1",
+        products=_STATIC, outcome="PEND-V", source="chapter 11.14.2",
+        wrong="huawei.com/Ascend310P-2c: 2", right="huawei.com/Ascend310P-2c: 1",
+    ),
+    Rule(
+        "VNP-09", "error", "no vNPU template of this name",
+        "{resource} is no known vNPU template", "{advice}", products=_STATIC, outcome="PEND-N",
+        source="chapter 11.14.1", wrong="huawei.com/Ascend310P-8c: 1", right="huawei.com/Ascend310P-4c: 1",
+    ),
+    Rule(
+        "VNP-10", "warning", "a vNPU job that is distributed, or an AscendJob with dynamic vNPUs",
+        "{why}", "{advice}", products=(*_DYNAMIC, *_STATIC), outcome="RUN", source="chapter 11.14",
+        wrong="kind: AscendJob\nhuawei.com/npu-core: 4", right="kind: Deployment\nhuawei.com/npu-core: 4",
+    ),
+    Rule(
+        "VNP-11", "warning", "ASCEND_VISIBLE_DEVICES is set in a vNPU pod",
+        "ASCEND_VISIBLE_DEVICES must not be set for vNPUs: the wrong device is mounted, or none", "remove the variable",
+        products=(*_DYNAMIC, *_STATIC), outcome="RUN", source="chapter 11.14.2",
+        wrong="env:\n- name: ASCEND_VISIBLE_DEVICES", right="no ASCEND_VISIBLE_DEVICES",
+    ),
+    Rule(
+        "VNP-12", "warning", "a dynamic vNPU container does not run as root",
+        "runAsUser {user}: dynamic vNPUs are known to fail for ordinary users", "run the container as root",
+        products=_DYNAMIC, outcome="RUN", source="chapter 40 §3.2",
+        wrong="securityContext:\n  runAsUser: 1000", right="securityContext:\n  runAsUser: 0",
+    ),
+)  # fmt: skip
 
 
-def check(job: Job, policy: str, config: SchedulerConfig, keys: Sequence[str]) -> list[Violation]:
-    """The scheduler's validation of a dynamic vNPU job: empty, or the first rule that fails. `keys` are the template
-    keys (chip type, chip name or server type) of the nodes that the job can reach; the 310P policy needs none.
+def check(job: Job, config: SchedulerConfig, keys: Sequence[str] | None = None) -> list[Violation]:
+    """The scheduler's validation of a dynamic vNPU job: empty, or the first rule that fails.
 
-    The reference uses the sentence itself as reason for 910 jobs; here they get the categories of the 310P policy.
+    `keys` are the template keys (chip type, chip name or server type) of the nodes that the job can reach; None = not
+    known, then A2 and A3 core counts are not judged. The reference uses the sentence itself as reason for A2 and A3
+    jobs; here they get the categories of 310P.
     """
     if config.preset_virtual_device:
-        return [Violation("VNP-02", job.source.path("role", 0, "npus"), {}, ARGUMENT)]
+        return [Violation("VNP-02", _first(job), {"known": ", which says true"}, ARGUMENT)]
     for i, role in enumerate(job.roles):
         if role.replicas and "-" not in role.resource:
-            return [_violation("VNP-10", job, i, ARGUMENT, message=f"pods of {role.name} ask for no vNPU")]
-    key = CHIP_310P
-    if policy == "vnpu-910":
-        if len(keys) > 1:
+            message = f"pods of {role.name} ask for no vNPU: the scheduler refuses the job"
+            return [_violation("VNP-10", job, i, ARGUMENT, message=message, severity="error")]
+    key: str | None = CHIP_310P
+    if DYNAMIC_VNPU.get(job.labels.get(RING, "")) == "vnpu-910":
+        if keys is not None and len(keys) > 1:
             message = f"the job can reach nodes with different vNPU templates: {', '.join(keys)}"
             return [_violation("VNP-05", job, 0, ARGUMENT, message=message)]
-        key = keys[0] if keys and keys[0] != CHIP_310P else ""
+        key = None if keys is None else keys[0] if keys and keys[0] != CHIP_310P else ""
     for i, role in enumerate(job.roles):
         found = _of_role(job, i, key)
         if role.replicas and found is not None:
@@ -41,16 +121,29 @@ def check(job: Job, policy: str, config: SchedulerConfig, keys: Sequence[str]) -
     return []
 
 
-def _of_role(job: Job, index: int, key: str) -> Violation | None:
+def check_static(job: Job) -> list[Violation]:
+    """The scheduler's validation of static vNPUs, whatever the policy: empty, or VNP-08 for the first role."""
+    for i, role in enumerate(job.roles):
+        if role.npus > 1 and role.replicas and STATIC_VNPU.search(role.resource):
+            return [_violation("VNP-08", job, i, COUNT, resource=role.resource)]
+    return []
+
+
+def _first(job: Job) -> tuple[str | int, ...]:
+    index = next((i for i, role in enumerate(job.roles) if role.resource == NPU_CORE), 0)
+    return job.source.path("role", index, "npus")
+
+
+def _of_role(job: Job, index: int, key: str | None) -> Violation | None:
     role = job.roles[index]
     level, video = role.labels.get(LEVEL, "low"), role.labels.get(VIDEO, "null")
-    if not cores_are_legal(key, role.npus):
+    if key is not None and not cores_are_legal(key, role.npus):
         rule = "VNP-03" if key == CHIP_310P else "VNP-05"
-        return _violation(rule, job, index, COUNT, template=key or "unknown", allowed=allowed(key))
+        return _violation(rule, job, index, COUNT, template=key or "an unknown chip", allowed=allowed(key))
     if key == CHIP_310P:
         return _violation("VNP-04", job, index, COUNT, value=video) if role.npus in (1, 2) and video != "null" else None
-    if (key != "910B4" or role.npus != 10) and (level != "low" or video != "null"):
-        return _violation("VNP-06", job, index, COUNT, level=level, value=video, template=key)
+    if (key not in ("910B4", None) or role.npus != 10) and (level != "low" or video != "null"):
+        return _violation("VNP-06", job, index, COUNT, level=level, value=video)
     return None
 
 
@@ -60,6 +153,64 @@ def allowed(key: str) -> str:
     return ", ".join([*map(str, counts), *(f"multiples of {unit}" for unit in units)]) or "none"
 
 
-def _violation(rule: str, job: Job, role: int, reason: str, message: str = "", **values: object) -> Violation:
+def _violation(
+    rule: str, job: Job, role: int, reason: str = "", message: str = "", severity: str = "", **values: object
+) -> Violation:
     asked = {"count": job.roles[role].npus, "role": job.roles[role].name}
-    return Violation(rule, job.source.path("role", role, "npus"), asked | values, reason, message=message)
+    path = job.source.path("role", role, "npus")
+    return Violation(rule, path, asked | values, reason, message=message, severity=severity)
+
+
+def advise(job: Job, config: SchedulerConfig) -> Iterator[Violation]:
+    """What else goes wrong with static and dynamic vNPUs: VNP-01, VNP-02 as a warning, VNP-07, VNP-09 to VNP-12."""
+    dynamic = any(role.resource == NPU_CORE for role in job.roles)
+    if dynamic:
+        yield from _dynamic(job, config)
+    for i, role in enumerate(job.roles):
+        static = _static_type(role.resource)
+        if static and static not in STATIC_TYPES:
+            near = nearest(static, STATIC_TYPES)
+            advice = f"did you mean huawei.com/{near}?" if near else "use a template of the product"
+            yield _violation("VNP-09", job, i, resource=role.resource, advice=advice)
+        if static or role.resource == NPU_CORE:
+            yield from (Violation("VNP-11", path) for path in visible_devices(job, i))
+    if (dynamic or any(_static_type(role.resource) for role in job.roles)) and job.distributed and job.kind in (
+        "AscendJob", "vcjob",
+    ):  # fmt: skip
+        why = f"{job.npu_pod_count} pods with vNPUs: vNPUs are for single-node tasks, the pods cannot communicate"
+        yield _violation("VNP-10", job, 0, why=why, advice="run independent replicas of one pod each")
+
+
+def _static_type(resource: str) -> str:
+    """The type in the name of a static vNPU, known or not; "" for other resources."""
+    name = resource.removeprefix("huawei.com/")
+    chip, _, template = name.partition("-")
+    return name if chip in ("Ascend910", "Ascend310P") and template[:1].isdigit() else ""
+
+
+def _dynamic(job: Job, config: SchedulerConfig) -> Iterator[Violation]:
+    ring = job.labels.get(RING)
+    if ring not in DYNAMIC_VNPU:
+        value = "missing" if ring is None else repr(ring)
+        yield Violation("VNP-01", job.source.path("label", RING), {"value": value})
+    if PRESET not in config.given and not config.preset_virtual_device:
+        known = "; this program was not told what it says"
+        yield Violation("VNP-02", _first(job), {"known": known}, severity="warning")
+    if job.kind == "AscendJob":
+        why = "dynamic vNPUs are not supported with Ascend Operator"
+        yield _violation("VNP-10", job, 0, why=why, advice="use a vcjob or a Deployment")
+    for i, role in enumerate(job.roles):
+        for key, words in ((LEVEL, LEVELS), (VIDEO, DVPP)):
+            if (word := role.labels.get(key)) is not None and word not in words:
+                values = {"key": key, "value": word, "allowed": ", ".join(words)}
+                yield Violation("VNP-07", job.source.path("role", i, "label", key), values)
+        if job.labels.get(RING) == "ascend-310P":
+            yield from _ordinary_user(job, i)
+
+
+def _ordinary_user(job: Job, role: int) -> Iterator[Violation]:
+    for path, container in containers(job, role):
+        context = container.get("securityContext")
+        user = context.get("runAsUser") if isinstance(context, dict) else None
+        if isinstance(user, int) and user != 0:
+            yield Violation("VNP-12", (*path, "securityContext", "runAsUser"), {"user": user})
