@@ -75,6 +75,13 @@ def test_w68_and_w61_messages():
     assert w61.message == "selected nodes map[0:[S0-r0-n0 S0-r0-n1 S0-r0-n3]] is invalid"
 
 
+def test_one_candidate_is_planned_too():
+    # trap 23: the scheduler would bind the lost pod to the only candidate, in the wrong rack
+    result = recover("S0/r1:n4", AC, job32(), [2], 1)
+    assert result.code == "REPAIR_INCOMPLETE"
+    assert any("exactly one candidate" in note for note in result.trace.notes)
+
+
 def test_w76_a_pod_that_still_terminates():
     result = recover("S0/r0:n4,n5", AC, job32(), [2], 1, terminating=[2])
     assert (result.code, result.message) == (
