@@ -16,13 +16,18 @@ _BLANK_LINES = re.compile(r"(?:\ufeff? *(?:#[^\n\r]*)?(?:\r\n?|\n|\Z))*")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text between two `---` lines. `line` is the number of its first line in the file; `problem` says what is
-    wrong with the `---` line in front of it; `closed` is True if a `---` line ends it."""
+    """The text between two `---` lines, with LF line ends.
+
+    `line` and `column` are where it starts in the file, `start` and `end` the offsets there. `problem` says what is
+    wrong with the `---` line in front of it.
+    """
 
     text: str
     line: int
+    column: int = 1
+    start: int = 0
+    end: int = 0
     problem: Problem | None = None
-    closed: bool = False
 
 
 def decode(source: str | bytes) -> str | Problem:
@@ -49,24 +54,33 @@ def _is_gbk(source: bytes) -> bool:
     return True
 
 
-def split_chunks(text: str, first_line: int = 1) -> Iterator[Chunk]:
-    """Chunks in order, blank ones left out. CR LF line ends have become LF: nothing downstream ever sees the CR."""
-    text = text.replace("\r\n", "\n")
-    start, line, problem = 0, first_line, None
-    at = 0 if text.startswith("---") else text.find("\n---") + 1
-    while at or text.startswith("---", start):
-        body = text[start:at]
+def split_chunks(text: str, start: int = 0) -> Iterator[Chunk]:
+    """The chunks of a file from offset `start` on, blank ones left out. CR LF line ends have become LF in them: nothing
+    downstream ever sees the CR (chapter 40 §8.1)."""
+    line, column = position(text, start)
+    problem: Problem | None = None
+    at = _next_separator(text, start, column == 1)
+    while True:
+        end = len(text) if at < 0 else at
+        body = text[start:end]
         if problem or not is_blank(body):
-            yield Chunk(body, line, problem, closed=True)
+            yield Chunk(body.replace("\r\n", "\n"), line, column, start, end, problem)
+        if at < 0:
+            return
         line += body.count("\n")
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        problem = _separator_problem(text[at:end], line)
-        start, line = min(end + 1, len(text)), line + 1
-        at = start if text.startswith("---", start) else text.find("\n---", start) + 1
-    body = text[start:]
-    if problem or not is_blank(body):
-        yield Chunk(body, line, problem)
+        line_end = text.find("\n", at)
+        line_end = len(text) if line_end < 0 else line_end
+        problem = _separator_problem(text[at:line_end].removesuffix("\r"), line)
+        start, line, column = min(line_end + 1, len(text)), line + 1, 1
+        at = _next_separator(text, start, line_end < len(text))
+
+
+def _next_separator(text: str, start: int, at_line_start: bool) -> int:
+    """Offset of the next line that begins with `---`; -1 if there is none."""
+    if at_line_start and text.startswith("---", start):
+        return start
+    found = text.find("\n---", start)
+    return found + 1 if found >= 0 else -1
 
 
 def _separator_problem(text: str, line: int) -> Problem | None:

@@ -100,13 +100,13 @@ class _Frame:
     merged: dict[str, int] = field(default_factory=dict)
 
 
-def compose(text: str, first_line: int = 1, with_marks: bool = True, depth: int = 0) -> Composed:
-    """The first document of a chunk that starts on line `first_line`. Raises Refused if kubectl would not read it, or
-    if it exceeds the bounds of this module.
+def compose(text: str, first_line: int = 1, first_column: int = 1, with_marks: bool = True, depth: int = 0) -> Composed:
+    """The first document of a chunk that starts at that line and column. Raises Refused if kubectl would not read it,
+    or if it exceeds the bounds of this module.
 
     Without marks the number of fields is not bounded. `depth` counts the levels that a fragment stands in.
     """
-    return _Composer(text, first_line, with_marks, depth).run()
+    return _Composer(text, (first_line, first_column), with_marks, depth).run()
 
 
 def duplicate_message(key: str, first: int, last: int) -> str:
@@ -130,10 +130,10 @@ def surviving_marks(
 
 
 class _Composer:
-    def __init__(self, text: str, first_line: int, with_marks: bool, depth: int) -> None:
+    def __init__(self, text: str, first: tuple[int, int], with_marks: bool, depth: int) -> None:
         self.text = text.removeprefix("\ufeff").removeprefix("\ufeff")  # concatenated files may have two
         self.bom = _stand_in(self.text) if "\ufeff" in self.text else ""
-        self.first_line = first_line
+        self.first_line, self.first_column = first
         self.with_marks = with_marks
         self.depth = depth
         self.breaks = self._line_starts() if any(c in text for c in _ODD_BREAKS) else None
@@ -424,11 +424,12 @@ class _Composer:
     def at(self, mark: Any) -> tuple[int, int]:
         """Line and column in the file, from 1, of a mark of the library; None is the start of the chunk."""
         if mark is None:
-            return self.first_line, 1
-        if self.breaks is None:
-            return mark.line + self.first_line, mark.column + 1
-        line = bisect_right(self.breaks, mark.index) - 1
-        return line + self.first_line, mark.index - self.breaks[line] + 1
+            return self.first_line, self.first_column
+        line, column = mark.line, mark.column
+        if self.breaks is not None:
+            line = bisect_right(self.breaks, mark.index) - 1
+            column = mark.index - self.breaks[line]
+        return line + self.first_line, column + (self.first_column if line == 0 else 1)
 
     # ------------------------------------------------------------------------------------------ problems
     def refuse(self, message: str, line: int, column: int, hint: str = "") -> NoReturn:

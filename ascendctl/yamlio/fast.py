@@ -90,7 +90,7 @@ def _documents(data: bytes, name: str, stream: bool) -> Iterator[Any]:
     if data[start : start + 1] in (b"{", b"["):
         yield from _json_documents(data, name, stream)
     else:
-        yield from _yaml_documents(_text(data, name), name, 1, stream)
+        yield from _yaml_documents(_text(data, name), name, 0, stream)
 
 
 def _tidy(data: bytes, name: str) -> bytes:
@@ -235,8 +235,7 @@ def _json_sequence(text: str, name: str) -> Iterator[Any]:
             break
         count += 1
         yield value
-    line, column = position(text, end)
-    yield from _yaml_documents(" " * (column - 1) + text[end:], name, line, stream=False)
+    yield from _yaml_documents(text, name, end, stream=False)
 
 
 def _refuse_json(text: str, name: str, error: Exception) -> NoReturn:
@@ -274,11 +273,11 @@ def _normalised(root: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------- YAML
-def _yaml_documents(text: str, name: str, first_line: int, stream: bool) -> Iterator[Any]:
+def _yaml_documents(text: str, name: str, start: int, stream: bool) -> Iterator[Any]:
     from ascendctl.yamlio.blockscan import Scanner
 
     scanner = Scanner()
-    for chunk in split_chunks(text, first_line):
+    for chunk in split_chunks(text, start):
         if chunk.problem:
             _raise(name, chunk.problem)
         if "%" in chunk.text[:_HEAD] and _DIRECTIVES.fullmatch(chunk.text):
@@ -311,7 +310,7 @@ def _yaml_value(chunk: Chunk, name: str, scanner: Any) -> Any:
     except Unsure:
         pass
     try:
-        value = compose(chunk.text, chunk.line, with_marks=False).value
+        value = compose(chunk.text, chunk.line, chunk.column, with_marks=False).value
     except Refused as refused:
         _raise(name, template_problem(chunk) or refused.problem)
     if value is not None and not isinstance(value, dict | list):

@@ -33,12 +33,13 @@ _WORDS: dict[str, Scalar] = {"true": True, "false": False, "null": None}
 
 
 class JsonObject(NamedTuple):
-    """One value of the sequence, `line` where it starts."""
+    """One value of the sequence; line and offset where it starts."""
 
     value: Any
     marks: dict[FieldPath, Mark]
     problems: list[Problem]
     line: int
+    start: int
 
 
 class _Invalid(Exception):
@@ -101,7 +102,7 @@ class _Reader:
 
     def read(self) -> JsonObject:
         kind, text = self.token()
-        first_line = _at(self.lines, self.start)[0]
+        start = self.start
         root = self._value(kind, text, (), None)
         stack: list[tuple[Any, FieldPath]] = [(root, ())] if kind in "{[" else []
         keys: list[dict[str, int]] = [{}] if stack else []
@@ -137,7 +138,9 @@ class _Reader:
                     raise _Invalid(f"more than {MAX_DEPTH} levels", self.start)
                 stack.append((value, child))
                 keys.append({})
-        return JsonObject(root, surviving_marks(self.marks, self.overridden), self.problems, first_line)
+        return JsonObject(
+            root, surviving_marks(self.marks, self.overridden), self.problems, _at(self.lines, start)[0], start
+        )
 
     def _key(self, kind: str, text: str, path: FieldPath, keys: dict[str, int]) -> tuple[str, tuple[int, int]]:
         if kind != "string":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ascendctl.yamlio.chunks import (
@@ -38,59 +39,58 @@ def read_documents(source: str | bytes, name: str = "<text>") -> list[Document]:
     """
     if len(source) > MAX_TEXT:
         message = f"not readable: larger than {MAX_TEXT >> 20} MiB"
-        return [_unreadable(name, 0, 1, Problem("DOC-01", message, "split the file", 1, 1))]
+        return [_unreadable(name, 1, Problem("DOC-01", message, "split the file", 1, 1))]
     text = decode(source)
     if isinstance(text, Problem):
-        return [_unreadable(name, 0, text.line, text)]
+        return [_unreadable(name, text.line, text)]
     documents: list[Document] = []
     template_seen = False
-    for index, document in enumerate(_documents(text, name)):
+    for document, _ in locate_documents(text, name):
         template = any(problem.rule == "DOC-12" for problem in document.problems)
         if not (template and template_seen):
-            documents.append(_numbered(document, index))
+            documents.append(document)
         template_seen = template_seen or template
     return documents
 
 
-def _numbered(document: Document, index: int) -> Document:
-    from dataclasses import replace
+def locate_documents(text: str, name: str = "<text>") -> Iterator[tuple[Document, Chunk | int]]:
+    """The documents of a text, unreadable ones included, each with its chunk, or, where it is read as JSON, with the
+    offset of the value."""
+    for index, (document, place) in enumerate(_documents(text, name)):
+        yield (document if index == 0 else replace(document, index=index)), place
 
-    return document if index == document.index else replace(document, index=index)
 
-
-def _documents(text: str, name: str) -> Iterator[Document]:
+def _documents(text: str, name: str) -> Iterator[tuple[Document, Chunk | int]]:
     start = 0
     if text.lstrip().startswith("{"):
         from ascendctl.yamlio.jsontext import read_json
 
         objects, start, problem = read_json(text)
-        for value, marks, problems, line in objects:
-            if value is not None or problems:
-                yield _document(name, line, value, marks, problems)
+        for item in objects:
+            if item.value is not None or item.problems:
+                yield _document(name, item.line, item.value, item.marks, item.problems), item.start
         if problem:
-            yield _unreadable(name, 0, problem.line, problem)
+            yield _unreadable(name, problem.line, problem), start
             return
-    first_line, column = position(text, start)
-    padding = " " * (column - 1) if start else ""
-    for chunk in split_chunks(padding + text[start:], first_line):
+    for chunk in split_chunks(text, start):
         document = _read_chunk(chunk, name)
         if document:
-            yield document
+            yield document, chunk
 
 
 def _read_chunk(chunk: Chunk, name: str) -> Document | None:
     from ascendctl.yamlio.compose import Refused, compose
 
     if chunk.problem:
-        return _unreadable(name, 0, chunk.problem.line, chunk.problem)
+        return _unreadable(name, chunk.problem.line, chunk.problem)
     control = find_control(chunk.text)
     if control:
         line, column = position(chunk.text, control.start(), chunk.line)
-        return _unreadable(name, 0, chunk.line, control_problem(control.group(), line, column))
+        return _unreadable(name, chunk.line, control_problem(control.group(), line, column))
     try:
-        composed = compose(chunk.text, chunk.line)
+        composed = compose(chunk.text, chunk.line, chunk.column)
     except Refused as refused:
-        return _unreadable(name, 0, chunk.line, template_problem(chunk) or refused.problem)
+        return _unreadable(name, chunk.line, template_problem(chunk) or refused.problem)
     problems = composed.problems
     ignored = content_lines(chunk.text[composed.end :])
     if ignored:
@@ -110,8 +110,8 @@ def _document(name: str, line: int, value: Any, marks: Any, problems: list[Probl
     return Document(name, 0, line, value, marks, tuple(problems))
 
 
-def _unreadable(name: str, index: int, line: int, problem: Problem) -> Document:
-    return Document(name, index, line, None, {}, (problem,))
+def _unreadable(name: str, line: int, problem: Problem) -> Document:
+    return Document(name, 0, line, None, {}, (problem,))
 
 
 def _ignored_problem(chunk: Chunk, offset: int, count: int, explicit_end: bool) -> Problem:
