@@ -51,7 +51,7 @@ def _with_pods(
     return PodTable(
         names=pods.names + tuple(pod.name for pod in placement.pods),
         namespaces=pods.namespaces + (job.namespace,) * count,
-        uids=pods.uids + ("",) * count,
+        uids=(*pods.uids, *("",) * count),
         node=np.concatenate([pods.node, nodes]),
         job=np.concatenate([pods.job, np.full(count, len(cluster.jobs.names), dtype=np.int32)]),
         rank=np.concatenate([pods.rank, np.array([pod.rank for pod in placement.pods], dtype=np.int32)]),
@@ -74,6 +74,7 @@ def _with_job(jobs: JobTable, job: Job) -> JobTable:
         min_available=np.append(jobs.min_available, np.int32(job.min_available)).astype(np.int32),
         labels=_append(jobs.labels, [job.labels]),
         annotations=_append(jobs.annotations, [job.annotations]),
+        owners=(*(jobs.owners or ("",) * len(jobs.names)), ""),
     )
 
 
