@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,7 @@ from ascendctl.validate.rules.switch import check as check_rules
 Result = Placement | Unschedulable
 
 NO_NODE = "NodePredicateFailed"
+LEFT_OUT = "label tor-affinity was left out: switch affinity is made for whole NPUs of training and A2 nodes"
 
 
 def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
@@ -59,13 +61,15 @@ def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
 def place(job: Job, cluster: Cluster, request: Request) -> Result:
     """Place all pods of a job that has none yet."""
     if not _whole_chips(request):
-        return _plain(job, cluster, request)
+        return _noted(_own_policy(request).place(job, cluster, request), LEFT_OUT)
     return _solve(Scene(request, _topology(cluster)))
 
 
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Result:
     """Place the pods that a fault took (§9). A fault of kind "auto" first replaces the pods of the broken nodes; if
     that fails, the whole job starts again."""
+    if not _whole_chips(request):
+        return _noted(_own_policy(request).reschedule(job, cluster, request, fault), LEFT_OUT)
     topology, unlabelled = _topology(cluster), missing_label(job)
     result = _restart(request, topology, fault, fault.kind)
     if fault.kind == "auto" and isinstance(result, Unschedulable):
@@ -75,21 +79,20 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Re
     return _noted(result, unlabelled) if unlabelled else result
 
 
+def _whole_chips(request: Request) -> bool:
+    """False for jobs whose chips switch affinity is not made for (§2): virtual or shared ones, Atlas 300I Duo, none."""
+    selection = request.selection
+    return selection.policy in WIRINGS and selection.module != "soft_share" and selection.policy != "duo-chip"
+
+
+def _own_policy(request: Request) -> Any:
+    return import_module(f"ascendctl.engine.policies.{request.selection.module}")
+
+
 def _topology(cluster: Cluster) -> LeafTopology:
     if cluster.leaves is None:
         raise ValueError("switch affinity without a leaf topology: job validation refuses such jobs")
     return cluster.leaves
-
-
-def _whole_chips(request: Request) -> bool:
-    return request.selection.policy in WIRINGS and request.selection.module != "soft_share"
-
-
-def _plain(job: Job, cluster: Cluster, request: Request) -> Result:
-    """Virtual or shared NPUs: switch affinity knows whole NPUs only, the job's own policy decides (§2)."""
-    policy = import_module(f"ascendctl.engine.policies.{request.selection.module}")
-    result: Result = policy.place(job, cluster, request)
-    return _noted(result, "label tor-affinity has no meaning for shared or virtual NPUs and was left out")
 
 
 def _noted(result: Result, note: str) -> Result:
@@ -162,7 +165,7 @@ def _choose_single(scene: Scene, leaves: Leaves, waiting: Sequence[int]) -> Choi
     width, npu_pods = scene.topology.tor_count, scene.job.npu_pod_count
     plan = plan_single(leaves, width, scene.scheduling, npu_pods, only)
     if scene.whole or scene.scheduling < 0 or free_choice:
-        return _by_rank(scene, plan, waiting, open_end=free_choice or scene.scheduling < 0)
+        return _by_rank(scene, plan, waiting)
     note = (
         "lost pods stay below the leaf switch of the others; the scheduler itself takes the leaf switch that fits best"
     )
@@ -171,8 +174,8 @@ def _choose_single(scene: Scene, leaves: Leaves, waiting: Sequence[int]) -> Choi
     return Choice(plan, exact, nodes, np.full(len(nodes), LEAF_SCORE), leaves=1, notes=(note,))
 
 
-def _by_rank(scene: Scene, plan: Plan, waiting: Sequence[int], open_end: bool = True) -> Choice:
-    """Server number r takes the pod of rank r (§8.1); the other listed nodes score less (§8.2)."""
+def _by_rank(scene: Scene, plan: Plan, waiting: Sequence[int]) -> Choice:
+    """Server number r takes the pod of rank r (§8.1); the other listed nodes score less, all others 0 (§8.2)."""
     nodes = scene.topology.server_node[plan.servers].astype(np.int64)
     exact = {i: int(nodes[scene.job.pods[i].rank]) for i in waiting if scene.job.pods[i].rank < len(nodes)}
     leaf = scene.topology.server_leaf[plan.servers]
@@ -180,7 +183,7 @@ def _by_rank(scene: Scene, plan: Plan, waiting: Sequence[int], open_end: bool = 
     shared = np.zeros(len(nodes), dtype=np.bool_) if plan.state is None else (plan.state[leaf] == SHARED) & several
     scores = np.where(shared, SHARED_SCORE, LEAF_SCORE).astype(np.int64)
     order = np.lexsort((nodes, -np.maximum(scores - scene.minus[nodes], 0)))
-    return Choice(plan, exact, nodes[order], scores[order], open_end, len(plan.groups), by_rank=True)
+    return Choice(plan, exact, nodes[order], scores[order], True, len(plan.groups), by_rank=True)
 
 
 def _by_listing(

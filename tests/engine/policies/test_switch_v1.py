@@ -186,3 +186,50 @@ def test_ties_among_more_than_twelve_leaves_are_noted() -> None:
     assert nodes_of(result) == expand("L13.0 L13.1")
     assert any("a tie among 13" in note for note in result["trace"]["notes"])
     assert not any("a tie" in n for n in answer(case(4, leaves.rpartition(" ")[0], "filler 2"))["trace"]["notes"])
+
+
+def test_servers_without_a_node_are_never_used() -> None:
+    """Trap 3: a leaf with such a server is never completely free."""
+    example = case(4, "L1{0,1,2,3} L2{0,1,2,3}", "large 6")
+    example["leaves"]["tor_info"]["server_list"][0]["server"][2]["server_ip"] = "10.99.0.1"
+    result = answer(example)
+    assert result["metrics"]["step"] == "logical"
+    assert nodes_of(result) == expand("L2.0-3 L1.0 L1.1")
+
+
+def test_node_listed_twice_counts_once() -> None:
+    """SW-06."""
+    example = case(2, "L1{0,1} L2{0,1}", "normal 3")
+    servers = example["leaves"]["tor_info"]["server_list"]
+    servers[1]["server"][0]["server_ip"] = servers[0]["server"][0]["server_ip"]
+    result = answer(example)
+    assert nodes_of(result) == expand("L1.0 L1.1 L2.1")
+    assert any("lists a node twice" in note for note in result["trace"]["notes"])
+
+
+def test_chips_and_predicate_are_those_of_the_npu_policy() -> None:
+    """HCCS rings of the Atlas 800: two NPUs of a ring with exactly two free, where there is one (chapter 10 §6.1)."""
+    example = case(4, "L1{0,1,2} L2{0,1,2,3}", "filler 2", npus=2)
+    example["job"]["annotations"] = {}
+    example["nodes"][0]["used"] = "0x3"
+    example["nodes"][1]["used"] = "0xee"
+    example["nodes"][2]["used"] = "0xe0"
+    result = answer(example)
+    assert codes_of(result)["l1-1"] == "TOPO_NOT_MET"
+    assert [(pod["node"], pod["npus"]) for pod in result["pods"]] == [("l1-0", [2, 3]), ("l1-2", [0, 1])]
+
+
+def test_label_without_whole_npus_is_left_out() -> None:
+    example = case(4, "L1{0,1,2,3} L2{0}", "normal 2")
+    example["job"]["roles"][0]["npus"] = 0
+    result = answer(example)
+    assert result["outcome"] == "placed" and result["blocks"] == {}
+    assert any("tor-affinity was left out" in note for note in result["trace"]["notes"])
+
+
+def test_absent_label_and_null_are_the_plain_loop() -> None:
+    for label in ({}, {"tor-affinity": "null"}):
+        example = case(4, "L1{0,1,2,3} L2{0,1}", "normal 2", npus=4)
+        example["job"]["labels"] = label
+        result = answer(example)
+        assert nodes_of(result) == ["l1-0", "l1-0"] and result["blocks"] == {}
