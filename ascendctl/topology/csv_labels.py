@@ -46,24 +46,23 @@ def read_labels(text: str, name: str) -> LabelTable:
     try:
         for raw in reader:
             cells = [cell.strip() for cell in raw]
-            where = f"{name}:{reader.line_num}"
             if not any(cells):
                 continue
             if not keys:
-                keys = _header(cells, where)
+                keys = _header(cells)
                 continue
             if len(cells) != len(keys) + 1:
-                raise ReadError(where, f"has {len(cells)} cells, the header has {len(keys) + 1}", HINT)
+                raise ValueError(f"the row has {len(cells)} cells, the header has {len(keys) + 1}")
             if not cells[0] or cells[0] in rows:
-                raise ReadError(where, f"node {cells[0]!r} is there twice" if cells[0] else "names no node", HINT)
+                raise ValueError(f"node {cells[0]!r} is there twice" if cells[0] else "the row names no node")
             wrong = next((cell for cell in cells[1:] if not _VALUE.fullmatch(cell)), None)
             if wrong is not None:
-                raise ReadError(
-                    where, f"{wrong!r} cannot be the value of a label", "use letters, digits, '-', '_', '.'"
-                )
+                raise ValueError(f"{wrong!r} cannot be the value of a label")
             rows[cells[0]] = tuple(cells[1:])
     except csv.Error as error:
-        raise ReadError(f"{name}:{reader.line_num}", f"is no CSV: {error}", HINT) from None
+        raise ReadError(name, f"this is no CSV: {error}", HINT, reader.line_num, 1) from None
+    except ValueError as error:
+        raise ReadError(name, str(error), HINT, reader.line_num, 1) from None
     if not keys:
         raise ReadError(name, "is empty", HINT)
     return LabelTable(keys, rows)

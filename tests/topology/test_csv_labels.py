@@ -50,9 +50,9 @@ def test_written_and_read_again() -> None:
         ("nodeName,a b\n", "f:1", "cannot be the key"),
         ("nodeName,a\nn1,x,y\n", "f:2", "3 cells"),
         ("nodeName,a\nn1,x\nn1,y\n", "f:3", "twice"),
-        ("nodeName,a\n,x\n", "f:2", "names no node"),
+        ("nodeName,a\n,x\n", "f:2", "the row names no node"),
         ("nodeName,a\nn1,x y\n", "f:2", "cannot be the value"),
-        ('nodeName,a\nn1,"x\n', "f:2", "no CSV"),
+        ('nodeName,a\nn1,"x\n', "f:2", "this is no CSV"),
         ("nodeName,a\nn1," + "x" * 64 + "\n", "f:2", "cannot be the value"),
     ],
 )
