@@ -27,6 +27,7 @@ from ascendctl.validate.rules import soft_share as rules
 WHOLE: Final = 100
 SCORE_UNIT: Final = 16
 UNUSED: Final = -1
+REAL: Final = "huawei.com/AscendReal"
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -137,12 +138,14 @@ def _shares(request: Request, quota: Quota, gone: frozenset[str]) -> Shares:
     pods, own = cluster.pods, own_pods(request)
     width = max(int(np.bitwise_or.reduce(state.free, initial=0)).bit_length(), 1)
     used = []
-    for row in np.flatnonzero(pods.active & (pods.node >= 0) & (np.bitwise_count(pods.chips) == 1)).tolist():
+    for row in np.flatnonzero(pods.active & (pods.node >= 0)).tolist():
         texts = [pods.annotations.get(row, key) for key in rules.KEYS]
         cores, memory = (parse_go_int(text or "") for text in texts[:2])
         if texts[2] is None or cores is None or memory is None or (own[row] and pods.names[row] in gone):
             continue
-        chip = int(pods.chips[row]).bit_length() - 1
+        chip = _chip(pods.annotations.get(row, REAL) or pods.annotations.get(row, state.resource) or "", state.resource)
+        if chip < 0:
+            continue
         width = max(width, chip + 1)
         known = texts[2] in rules.SHARING_POLICIES
         sharing = rules.SHARING_POLICIES.index(texts[2]) if known else len(rules.SHARING_POLICIES)
@@ -167,6 +170,13 @@ def _shares(request: Request, quota: Quota, gone: frozenset[str]) -> Shares:
     count = request.job.npu_pod_count
     roomy = (quota.cores * count <= room_cores) & (quota.memory * count <= room_memory)
     return Shares(cores_of, memory_of, sharing_of, limit, cluster.soft_share, roomy)
+
+
+def _chip(text: str, resource: str) -> int:
+    """The chip that a pod's annotation names, as the scheduler reads it (device ids are not translated); -1 if it names
+    no single chip."""
+    chip = parse_go_int(text.removeprefix(resource.removeprefix("huawei.com/") + "-"))
+    return chip if chip is not None and 0 <= chip < 64 else -1
 
 
 def _whole(amount: Counts, part: int) -> Counts:
