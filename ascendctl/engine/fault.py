@@ -173,16 +173,15 @@ def _former_pod(entry: Any, position: int, cluster: Cluster) -> FormerPod:
         raise FaultError(f"{where}.annotations of the previous placement is not a mapping")
     if isinstance(npus, str) or not isinstance(npus, Sequence):
         raise FaultError(f"{where}.npus of the previous placement is not a list")
-    chips = tuple(_count(chip, f"{where}.npus") for chip in npus)
-    if any(chip > 63 for chip in chips):
-        raise FaultError(f"{where}.npus of the previous placement names a chip id above 63")
+    if not {type(chip) for chip in npus} <= {int} or not all(0 <= chip < 64 for chip in npus):
+        raise FaultError(f"{where}.npus of the previous placement must list chip ids from 0 to 63")
     return FormerPod(
         name=str(entry.get("name") or ""),
         role=str(entry.get("role") or ""),
         rank=_count(entry.get("rank", position), f"{where}.rank"),
         node=node,
         index=cluster.index.get(node, -1),
-        npus=chips,
+        npus=tuple(npus),
         annotations={str(key): str(value) for key, value in annotations.items()},
     )
 

@@ -57,7 +57,7 @@ def test_absent_fault_means_the_first_attempt_at_job_level() -> None:
         ({"pods": ["x"]}, "pods[0] of the previous placement is not a mapping"),
         ({"pods": [{"node": 3}]}, "pods[0].node"),
         ({"pods": [{"node": "n0", "npus": "0"}]}, "pods[0].npus"),
-        ({"pods": [{"node": "n0", "npus": [64]}]}, "above 63"),
+        ({"pods": [{"node": "n0", "npus": [64]}]}, "chip ids from 0 to 63"),
         ({"pods": [{"node": "n0", "npus": [1.5]}]}, "pods[0].npus"),
         ({"pods": [{"node": "n0", "rank": "1"}]}, "pods[0].rank"),
         ({"pods": [{"node": "n0", "annotations": [1]}]}, "pods[0].annotations"),

@@ -70,6 +70,11 @@ def _with_stage(attempt: Attempt, scene: Scene, mask: Mask) -> Placement | Unsch
     plan = _fill(attempt, scene, recovery)
     nodes = _by_rank(attempt, plan) if plan.reject is None else None
     if nodes is not None:
+        planned = dict(zip(attempt.order, sequence(plan), strict=False))
+        if any(planned.get(i) != attempt.key[i] for i in attempt.surviving):
+            plan.notes.append(
+                "the plan that the reference scheduler stores names other nodes for pods that still run; they stay"
+            )
         return _finish(attempt, scene, plan, nodes)
     if not attempt.surviving:
         return _refuse(attempt, scene, plan)
