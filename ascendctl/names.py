@@ -27,8 +27,15 @@ def natural_order(names: Sequence[str]) -> list[int]:
         tails = [int(name[len(head) :] or -1) for name, head in zip(names, heads, strict=True)]
         keys = list(zip([ranks[head] for head in heads], tails, names, strict=True))
     else:
-        keys = [natural_key(name) for name in names]  # type: ignore[misc]
+        keys = [_list_key(name) for name in names]  # type: ignore[misc]
     return sorted(range(len(names)), key=keys.__getitem__)
+
+
+def _list_key(name: str) -> tuple[list[str | int], str]:
+    """As `natural_key`, a little faster, for sorting only."""
+    parts: list[str | int] = _DIGITS.split(name)  # type: ignore[assignment]
+    parts[1::2] = map(int, parts[1::2])
+    return parts, name
 
 
 def _head_ranks(heads: set[str]) -> dict[str, int] | None:

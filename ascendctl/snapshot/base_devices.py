@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.manifest.job import parse_go_int
+from ascendctl.snapshot.base_scan import Scan, scan
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, MAX_CHIP_ID
 from ascendctl.snapshot.cluster import Chips
 from ascendctl.snapshot.columns import TextColumn
@@ -21,7 +22,15 @@ from ascendctl.snapshot.gojson import INT32, GoTypeError, integer, loads, member
 UINT32 = (0, (1 << 32) - 1)
 _FIELDS = frozenset(("DeviceID", "IP", "SuperDeviceID", "levelList"))
 NO_DEVICE_ID = 1 << 40
-_BLOCK = 128  # nodes whose entries are taken apart together; few enough to stay in the processor's cache
+NO_CHIPS = Chips(
+    np.zeros(1, np.int32),
+    np.zeros(0, np.int16),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int64),
+    TextColumn.blank(0),
+    TextColumn.blank(0),
+)
+_SCAN, _BLOCK = 2048, 128  # nodes looked at together, so few that their data stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -42,17 +51,8 @@ class Shape:
     virtual: bool
     regular: bool
 
-    @cached_property
-    def ordered(self) -> bool:
-        """True if the names stand in the order of their ids and all have one."""
-        return [position for position, _ in self.rows] == list(range(len(self.names)))
 
-    @cached_property
-    def physical(self) -> NDArray[np.int16]:
-        """Ids of `rows`."""
-        return np.array([chip for _, chip in self.rows], np.int16)
-
-
+@lru_cache(maxsize=256)
 def shape_of(names: tuple[str, ...]) -> Shape:
     """Take the names of an annotation apart."""
     base = tuple(name for name in names if name.count("-") <= 1)
@@ -78,68 +78,128 @@ def shape_of(names: tuple[str, ...]) -> Shape:
 
 @dataclass(frozen=True)
 class BaseInfos:
-    """The annotations of N nodes. `shapes` None = missing or unreadable; `complete` bool[N]: every entry is regular and
-    has a DeviceID; `chips` the chip table."""
+    """What the annotations of N nodes say.
 
-    shapes: list[Shape | None]
+    `mask` uint64: ids of the chips. `kind` int8: index of CHIP_TYPES if all names with at most one dash are exactly
+    <type>-<id> of that type, else -1; the nodes with -1 have their names in `odd`. `virtual` bool: a name has two dashes.
+    `readable` bool: the annotation is there and can be decoded. `count` int32: its entries. `complete` bool: every entry
+    is <x>-<number> and has a DeviceID. `chips`: the chip table.
+    """
+
+    mask: NDArray[np.uint64]
+    kind: NDArray[np.int8]
+    virtual: NDArray[np.bool_]
+    readable: NDArray[np.bool_]
+    count: NDArray[np.int32]
     complete: NDArray[np.bool_]
+    odd: dict[int, Shape]
     chips: Chips
 
 
 def read_base_infos(annotations: Sequence[Any]) -> BaseInfos:
     """Read the annotation of each node; None = it has none."""
-    known: dict[tuple[str, ...], Shape] = {}
-    blocks = [_read_block(annotations[i : i + _BLOCK], known) for i in range(0, len(annotations), _BLOCK)]
-    shapes = list(chain.from_iterable(block.shapes for block in blocks))
-    physical = [shape.physical for shape in shapes if shape is not None]
-    device = np.concatenate([np.zeros(0, np.int64), *(block.device for block in blocks)])
-    chips = Chips(
-        np.cumsum([0, *(len(shape.rows) if shape is not None else 0 for shape in shapes)], dtype=np.int32),
-        np.concatenate([np.zeros(0, np.int16), *physical]),
-        np.where(device == NO_DEVICE_ID, -1, device).astype(np.int32),
-        np.concatenate([np.zeros(0, np.int64), *(block.super_device for block in blocks)]),
-        TextColumn.of(list(chain.from_iterable(block.ip for block in blocks))),
-        TextColumn.of(list(chain.from_iterable(block.levels for block in blocks))),
+    n = len(annotations)
+    infos = BaseInfos(
+        np.zeros(n, np.uint64),
+        np.full(n, -1, np.int8),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.int32),
+        np.zeros(n, np.bool_),
+        {},
+        NO_CHIPS,
     )
-    complete = np.concatenate([np.zeros(0, np.bool_), *(block.complete for block in blocks)])
-    return BaseInfos(shapes, complete, chips)
+    parts: list[_Part] = []
+    slow: list[int] = []
+    plain, numbered = [], []
+    for i, raw in enumerate(annotations):
+        if type(raw) is str:
+            (numbered if '"DeviceID"' in raw else plain).append(i)
+    for nodes, with_device_ids in ((plain, False), (numbered, True)):
+        for first in range(0, len(nodes), _SCAN):
+            block = nodes[first : first + _SCAN]
+            found = scan([annotations[i] for i in block], with_device_ids)
+            slow += [node for node, good in zip(block, found.good.tolist(), strict=True) if not good]
+            parts.append(_scanned(infos, np.array(block, np.int64), found, with_device_ids))
+    slow.sort()
+    parts += [_decoded(infos, annotations, slow[first : first + _BLOCK]) for first in range(0, len(slow), _BLOCK)]
+    return replace(infos, chips=_chip_table(n, parts))
 
 
 @dataclass(frozen=True)
-class _Block:
-    """What some nodes in a row say: `shapes` and `complete` by node, the rest by chip."""
+class _Part:
+    """Rows of the chip table, `node` ascending, ids ascending inside a node."""
 
-    shapes: list[Shape | None]
-    complete: NDArray[np.bool_]
+    node: NDArray[np.int64]
+    chip: NDArray[np.int64]
     device: NDArray[np.int64]
     super_device: NDArray[np.int64]
-    ip: Sequence[str]
-    levels: Sequence[str]
+    ip: TextColumn
+    levels: TextColumn
 
 
-def _read_block(annotations: Sequence[Any], known: dict[tuple[str, ...], Shape]) -> _Block:
-    decoded = list(map(_decode, annotations))
+def _chip_table(n: int, parts: Sequence[_Part]) -> Chips:
+    """The chip table of all parts, in the order of the nodes."""
+    if not parts:
+        return replace(NO_CHIPS, ptr=np.zeros(n + 1, np.int32))
+    node = np.concatenate([part.node for part in parts])
+    chip, device, super_device = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("chip", "device", "super_device")
+    )
+    ip, levels = TextColumn.join([part.ip for part in parts]), TextColumn.join([part.levels for part in parts])
+    if len(parts) > 1 and (node[1:] < node[:-1]).any():
+        order = np.argsort(node, kind="stable")
+        chip, device, super_device = chip[order], device[order], super_device[order]
+        ip, levels = ip.take(order), levels.take(order)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(node, minlength=n))]).astype(np.int32)
+    return Chips(ptr, chip.astype(np.int16), device.astype(np.int32), super_device, ip, levels)
+
+
+def _scanned(infos: BaseInfos, nodes: NDArray[np.int64], found: Scan, with_device_ids: bool) -> _Part:
+    """Enter what a scan recognised. Its texts have one chip type each, and no virtual devices."""
+    good = nodes[found.good]
+    owner = nodes[found.owner]
+    np.bitwise_or.at(infos.mask, owner, np.uint64(1) << found.chip.astype(np.uint64))
+    infos.kind[owner] = found.kind
+    infos.readable[good] = True
+    infos.complete[good] = with_device_ids
+    np.add.at(infos.count, owner, 1)
+    return _Part(owner, found.chip, found.device, found.super_device, found.ip, TextColumn.blank(len(owner)))
+
+
+def _decoded(infos: BaseInfos, annotations: Sequence[Any], nodes: Sequence[int]) -> _Part:
+    """Decode and enter the annotations of some nodes as Go would."""
+    decoded = [_decode(annotations[i]) for i in nodes]
     try:
         ip, super_device, device, levels = _entry_columns(decoded)
     except (KeyError, TypeError, AttributeError, ValueError):  # some entry is not as every writer writes it
         decoded = [None if found is None else _checked(found) for found in decoded]
         ip, super_device, device, levels = _entry_columns(decoded)
-    shapes: list[Shape | None] = []
-    for found in decoded:
-        names = None if found is None else tuple(found)
-        if names is not None and names not in known:
-            known[names] = shape_of(names)
-        shapes.append(None if names is None else known[names])
-    starts = np.cumsum([0, *(len(shape.names) if shape is not None else 0 for shape in shapes)])
-    lacking = np.concatenate([[0], np.cumsum(device == NO_DEVICE_ID)])
-    complete = np.array([shape is not None and shape.regular for shape in shapes], np.bool_)
-    complete &= lacking[starts[1:]] == lacking[starts[:-1]]
-    if not all(shape is None or shape.ordered for shape in shapes):
-        pairs = zip(starts.tolist(), shapes, strict=False)
-        picked = [start + position for start, shape in pairs if shape is not None for position, _ in shape.rows]
-        device, super_device = device[picked], super_device[picked]
-        ip, levels = [ip[i] for i in picked], [levels[i] for i in picked]
-    return _Block(shapes, complete, device, super_device, ip, levels)
+    start, owner, picked, chips = 0, [], [], []
+    for node, found in zip(nodes, decoded, strict=True):
+        if found is None:
+            continue
+        shape = shape_of(tuple(found))
+        infos.mask[node], infos.virtual[node], infos.readable[node] = shape.mask, shape.virtual, True
+        infos.count[node] = len(found)
+        infos.complete[node] = shape.regular and all(device[start : start + len(found)] != NO_DEVICE_ID)
+        if shape.chip_type:
+            infos.kind[node] = CHIP_TYPES.index(shape.chip_type)
+        else:
+            infos.odd[node] = shape
+        owner += [node] * len(shape.rows)
+        picked += [start + position for position, _ in shape.rows]
+        chips += [chip for _, chip in shape.rows]
+        start += len(found)
+    device = device[picked]
+    return _Part(
+        np.array(owner, np.int64),
+        np.array(chips, np.int64),
+        np.where(device == NO_DEVICE_ID, -1, device),
+        super_device[picked],
+        TextColumn.of([ip[i] for i in picked]),
+        TextColumn.of([levels[i] for i in picked]),
+    )
 
 
 def _decode(raw: Any) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.names import natural_order
-from ascendctl.snapshot.base_devices import read_base_infos
+from ascendctl.snapshot.base_devices import BaseInfos, read_base_infos
 from ascendctl.snapshot.chip_lists import CHIP_TYPES
 from ascendctl.snapshot.cluster import Chips, Cluster, ResourceColumns
 from ascendctl.snapshot.collect import Collected, RawNode
@@ -18,11 +18,9 @@ from ascendctl.snapshot.columns import StringTable, transpose
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.derive import (
     PREFIX,
-    BaseColumns,
     Effective,
     UsedChips,
     WorkingMap,
-    base_columns,
     effective_lists,
     free_lists,
     node_lists,
@@ -52,9 +50,7 @@ class Frame:
     device: Sequence[DeviceRow | None]
     labels: StringTable
     annotations: StringTable
-    base: BaseColumns
-    chips: Chips
-    device_ids_complete: NDArray[np.bool_]
+    base: BaseInfos
     effective: Effective
     working: WorkingMap
     is_npu: NDArray[np.bool_]
@@ -72,8 +68,7 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
     names = tuple(node.name for node in nodes)
     labels = StringTable.from_rows([node.labels for node in nodes])
     annotations = StringTable.from_rows([node.annotations for node in nodes])
-    infos = read_base_infos([node.base_info for node in nodes])
-    base = base_columns(infos.shapes)
+    base = read_base_infos([node.base_info for node in nodes])
     soft = labels.column(SOFT_LABEL).equals("true")
     is_npu = np.array([bool(node.capacity) for node in nodes], np.bool_)
     device = [rows.device.get(name) for name in names]
@@ -87,7 +82,7 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
         bound,
         effective.chip_type,
         effective.maintained & (base.kind != effective.chip_type),
-        _device_id_maps(infos.chips, numbers_devices),
+        _device_id_maps(base.chips, numbers_devices),
         options.translate_device_ids,
     )
     return Frame(
@@ -98,8 +93,6 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
         labels,
         annotations,
         base,
-        infos.chips,
-        infos.complete,
         effective,
         WorkingMap(effective.lists, annotations),
         is_npu,
@@ -131,7 +124,7 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
     resources = resource_columns(frame, config)
     accelerators = accelerator_kinds(frame.labels.column(ACCELERATOR))
     visible = np.array([node.ready and node.scalars for node in nodes], np.bool_)
-    visible &= ~(frame.is_npu & frame.numbers_devices & ~frame.device_ids_complete)
+    visible &= ~(frame.is_npu & frame.numbers_devices & ~frame.base.complete)
     identified = frame.effective.identified.tolist()
     kind = chip_kinds(frame, resources, accelerators)
     bound = frame.bound
@@ -157,7 +150,7 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
         labels=frame.labels,
         annotations=frame.annotations,
         resources=resources,
-        chips=frame.chips,
+        chips=frame.base.chips,
         pods=pod_table(bound, frame.held, tuple(resources)),
         jobs=job_table(frame.collected, bound),
         config=config,

@@ -6,9 +6,10 @@ The objects themselves are let go as soon as they were looked at; what stays is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from itertools import chain
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ascendctl.snapshot.columns import scalar_text
 from ascendctl.snapshot.diagnostics import Findings
@@ -120,11 +121,16 @@ class RawMap(NamedTuple):
 class RawGroup(NamedTuple):
     """A PodGroup."""
 
+    name: str
+    namespace: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     phase: str
     min_member: int
     owner: str
+
+
+R = TypeVar("R", RawNode, RawPod, RawGroup)
 
 
 @dataclass
@@ -325,6 +331,8 @@ def _group(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int
     owner = _dict(owners[0]).get("name") if owners else None
     annotations = _dict(meta.get("annotations"))
     into.groups[key] = RawGroup(
+        name,
+        key[0],
         _dict(meta.get("labels")),
         {k: v for k, v in annotations.items() if k != LAST_APPLIED},
         scalar_text(_dict(value.get("status")).get("phase")),
@@ -340,36 +348,27 @@ _TAKERS: Final[dict[str, _Taker]] = {"Node": _node, "Pod": _pod, "ConfigMap": _m
 def make_texts(collected: Collected) -> None:
     """Turn labels and annotations that are no texts, as only files written by hand have, into texts."""
     for node in _with_odd_values(collected.nodes.values()):
-        title, place = "Node " + node.name, node.place
-        collected.nodes[node.name] = node._replace(
-            labels=_texts(node.labels, title, place, collected),
-            annotations=_texts(node.annotations, title, place, collected),
-        )
+        collected.nodes[node.name] = _with_texts(node, "Node " + node.name, collected.where(node.place), collected)
     for pod in _with_odd_values(collected.pods.values()):
-        collected.pods[pod.namespace, pod.name] = pod._replace(
-            labels=_texts(pod.labels, pod.title, pod.place, collected),
-            annotations=_texts(pod.annotations, pod.title, pod.place, collected),
-        )
-    for key, group in collected.groups.items():
-        title = f"PodGroup {key[0]}/{key[1]}"
-        collected.groups[key] = group._replace(
-            labels=_texts(group.labels, title, 0, collected),
-            annotations=_texts(group.annotations, title, 0, collected),
-        )
+        key = pod.namespace, pod.name
+        collected.pods[key] = _with_texts(pod, pod.title, collected.where(pod.place), collected)
+    for group in _with_odd_values(collected.groups.values()):
+        key = group.namespace, group.name
+        collected.groups[key] = _with_texts(group, f"PodGroup {key[0]}/{key[1]}", "", collected)
 
 
-def _with_odd_values(rows: Iterable[Any]) -> list[Any]:
-    texts = {str}
-    return [
-        row
-        for row in rows
-        if not (set(map(type, row.labels.values())) <= texts and set(map(type, row.annotations.values())) <= texts)
-    ]
+def _with_odd_values(rows: Collection[R]) -> list[R]:
+    maps = chain((row.labels for row in rows), (row.annotations for row in rows))
+    if set(map(type, chain.from_iterable(map(dict.values, maps)))) <= {str}:  # type: ignore[arg-type]
+        return []
+    return [row for row in rows if not set(map(type, chain(row.labels.values(), row.annotations.values()))) <= {str}]
 
 
-def _texts(found: Mapping[str, Any], title: str, place: int, into: Collected) -> Mapping[str, str]:
-    odd = [key for key, item in found.items() if type(item) is not str]
-    if not odd:
-        return found
-    into.findings.add("S304", f"{', '.join(odd)} is no text", title, source=into.where(place))
+def _with_texts(row: R, title: str, where: str, into: Collected) -> R:
+    odd = [key for found in (row.labels, row.annotations) for key, item in found.items() if type(item) is not str]
+    into.findings.add("S304", f"{', '.join(odd)} is no text", title, source=where)
+    return row._replace(labels=_texts(row.labels), annotations=_texts(row.annotations))  # type: ignore[return-value]
+
+
+def _texts(found: Mapping[str, Any]) -> dict[str, str]:
     return {key: scalar_text(item) for key, item in found.items() if not isinstance(item, dict | list)}

@@ -51,6 +51,27 @@ class TextColumn(Sequence[str]):
         parts = [text.encode("utf-8", "replace") for text in texts]
         return cls(b"".join(parts), np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts))))
 
+    @classmethod
+    def blank(cls, rows: int) -> TextColumn:
+        """A column of empty texts."""
+        return cls(b"", np.zeros(rows, np.int64))
+
+    @classmethod
+    def join(cls, columns: Sequence[TextColumn]) -> TextColumn:
+        """The rows of several columns behind each other."""
+        starts = np.cumsum([0, *(len(column.blob) for column in columns)])
+        ends = [column.ends + start for column, start in zip(columns, starts, strict=False)]
+        return cls(b"".join(bytes(column.blob) for column in columns), np.concatenate(ends))
+
+    def take(self, rows: NDArray[np.int64]) -> TextColumn:
+        """The texts of some rows, in their order."""
+        begins = np.concatenate([[0], self.ends[:-1]])[rows] if len(self.ends) else np.zeros(0, np.int64)
+        sizes = self.ends[rows] - begins
+        ends = np.cumsum(sizes)
+        total = int(ends[-1]) if len(ends) else 0
+        picked = np.repeat(begins - (ends - sizes), sizes) + np.arange(total)
+        return TextColumn(np.frombuffer(self.blob, np.uint8)[picked].tobytes(), ends)
+
     def __len__(self) -> int:
         return len(self.ends)
 

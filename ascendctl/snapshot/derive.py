@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.snapshot.base_devices import Shape
+from ascendctl.snapshot.base_devices import BaseInfos
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, Lists, parse_lists
 from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.profiles import Profile
@@ -54,7 +53,7 @@ def device_type(keys: Sequence[str]) -> tuple[int, bool]:
 
 def effective_lists(
     rows: Sequence[DeviceRow | None],
-    base: BaseColumns,
+    base: BaseInfos,
     soft: NDArray[np.bool_],
     is_npu: NDArray[np.bool_],
     self_maintain: bool,
@@ -143,39 +142,6 @@ def popcount(masks: NDArray[np.uint64]) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True)
-class BaseColumns:
-    """What baseDeviceInfos says, length N: `mask` uint64 of its chips, `kind` int8 index of CHIP_TYPES if all names are
-    regular, -1 = odd names or none. `shapes` None = missing or unreadable. `virtual` bool, `count` int32 entries."""
-
-    shapes: Sequence[Shape | None]
-    mask: NDArray[np.uint64]
-    kind: NDArray[np.int8]
-    virtual: NDArray[np.bool_]
-    readable: NDArray[np.bool_]
-    count: NDArray[np.int32]
-
-
-def base_columns(shapes: Sequence[Shape | None]) -> BaseColumns:
-    """Columns of the shapes of N nodes."""
-    distinct = {id(shape): shape for shape in shapes if shape is not None}
-    order = {key: i for i, key in enumerate(distinct)}
-    at = np.array([order[id(shape)] if shape is not None else len(order) for shape in shapes], np.int32)
-    known = list(distinct.values())
-
-    def spread(values: list[int], empty: int, dtype: type) -> NDArray[Any]:
-        return np.array([*values, empty], dtype)[at]
-
-    return BaseColumns(
-        shapes,
-        spread([s.mask for s in known], 0, np.uint64),
-        spread([CHIP_TYPES.index(s.chip_type) if s.chip_type else -1 for s in known], -1, np.int8),
-        spread([s.virtual for s in known], False, np.bool_),
-        spread([True] * len(known), False, np.bool_),
-        spread([len(s.names) for s in known], 0, np.int32),
-    )
-
-
-@dataclass(frozen=True)
 class UsedChips:
     """Chips that pods hold: `mask` uint64[N] of exact names; `texts` the names by node where base names are odd."""
 
@@ -192,7 +158,7 @@ class FreeLists:
     bad: NDArray[np.bool_]
 
 
-def free_lists(kind: int, working: WorkingMap, effective: Effective, base: BaseColumns, used: UsedChips) -> FreeLists:
+def free_lists(kind: int, working: WorkingMap, effective: Effective, base: BaseInfos, used: UsedChips) -> FreeLists:
     """Free lists of `huawei.com/<CHIP_TYPES[kind]>`: as reported, or computed from the node's chips (chapter 30 §6.2)."""
     name = CHIP_TYPES[kind]
     reported = node_lists(working.column(PREFIX + name), name)
@@ -208,7 +174,7 @@ def free_lists(kind: int, working: WorkingMap, effective: Effective, base: BaseC
     length = np.where(maintained, popcount(computed), length).astype(np.int32)
     bad = bad & ~maintained
     for i in np.flatnonzero(maintained & (base.kind != kind)).tolist():
-        shape = base.shapes[i]
+        shape = base.odd.get(i)
         if shape is not None:  # odd names subtract as texts
             gone = set(used.texts.get(i, ()))
             for key in keys:
