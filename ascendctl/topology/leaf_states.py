@@ -52,9 +52,17 @@ class LeafStates:
     illegal: tuple[str, ...] = ()
 
 
-def leaf_of_nodes(topology: LeafTopology, size: int) -> NDArray[np.int32]:
-    """int32[N]: the leaf of each node, -1 = outside the file."""
-    server = topology.server_of_node(size)
+def node_servers(cluster: Cluster, topology: LeafTopology) -> NDArray[np.int32]:
+    """int32[N]: the server that each node is, -1 = outside the file, or a node that the scheduler does not see: it maps
+    addresses to nodes with a view only (§1.1)."""
+    found = topology.server_of_node(cluster.size)
+    found[~cluster.visible] = -1
+    return found
+
+
+def node_leaves(cluster: Cluster, topology: LeafTopology) -> NDArray[np.int32]:
+    """int32[N]: the leaf of each node, -1 where `node_servers` is."""
+    server = node_servers(cluster, topology)
     return np.where(server >= 0, topology.server_leaf[server], np.int32(-1)).astype(np.int32)
 
 
@@ -62,7 +70,7 @@ def leaf_use(cluster: Cluster, topology: LeafTopology, own: NDArray[np.bool_]) -
     """Crossing jobs of every leaf. `own` bool[J] marks the rows of `cluster.jobs` that are the planned job itself."""
     count, jobs = len(topology.leaf_ips), cluster.jobs
     known = cluster.pods.job >= 0
-    job, leaf = cluster.pods.job[known], leaf_of_nodes(topology, cluster.size)[cluster.pods.node[known]]
+    job, leaf = cluster.pods.job[known], node_leaves(cluster, topology)[cluster.pods.node[known]]
     outside = count  # one place for all nodes that the file does not list
     keys = np.sort(job.astype(np.int64) * (count + 1) + np.where(leaf < 0, outside, leaf))
     users, places = np.divmod(keys[np.diff(keys, prepend=-1) > 0], count + 1)
@@ -97,7 +105,7 @@ def leaf_states(
     live[live] = _in_phase(cluster, "Running", "Unknown")[pods.job[live]]
     if rows is not None:
         live &= rows
-    leaf = leaf_of_nodes(topology, cluster.size)[pods.node]
+    leaf = node_leaves(cluster, topology)[pods.node]
     bound = np.flatnonzero(live & (leaf >= 0))
     illegal: list[str] = []
     shared = _numbers(pods.annotations.column(IS_SHARED), bound, IS_SHARED, EXCLUSIVE, illegal)

@@ -82,6 +82,17 @@ def test_own_rows_do_not_cross() -> None:
     assert not leaf_use(cluster, cluster.leaves, own).crossed.any()
 
 
+def test_nodes_that_the_scheduler_does_not_see_are_outside_the_file() -> None:
+    """§1.1: a node that is not Ready has no view; its pods make their job a crossing one and give no state."""
+    example = case(4, "L1{} L2{}", "normal 2", ("normal@L1.0,L1.1 [2/0]",), version="2.0")
+    objects = cases.objects(example)
+    down = next(o for o in objects if o["kind"] == "Node" and o["metadata"]["name"] == "l1-1")
+    down["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    cluster = ascendctl.load_snapshot(objects)
+    assert _use(cluster) == ([YES, NO], [NO, NO], [YES, YES])
+    assert _states(cluster) == [(2, 0), (0, 0)]
+
+
 def test_values_of_annotations() -> None:
     """No number counts as 0, so does a number that is no state; only the latter is told."""
     example = case(4, "L1{} L2{}", "normal 2", ("normal@L1.0 [2/0]", "normal@L2.0 [2/0]"), version="2.0")

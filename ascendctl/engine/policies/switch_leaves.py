@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.topology.leaf import LeafTopology
-from ascendctl.topology.leaf_states import EXCLUSIVE, IDLE, SHARED
 
 Servers = NDArray[np.int64]
 Step = tuple[str, Mapping[str, Any]]
@@ -136,19 +135,3 @@ def capacity(free: NDArray[np.int64], limit: int) -> int:
 def state_word(state: int, health: int) -> str:
     """Word for a pair of state and health."""
     return STATE_NAMES.get((int(state), int(health)), "unusable")
-
-
-__all__ = [
-    "EXCLUSIVE",
-    "IDLE",
-    "SHARED",
-    "Leaves",
-    "Plan",
-    "Servers",
-    "Step",
-    "ascending",
-    "capacity",
-    "descending",
-    "state_word",
-    "tie_note",
-]

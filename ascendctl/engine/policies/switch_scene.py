@@ -29,6 +29,7 @@ from ascendctl.topology.leaf_states import (
     LeafUse,
     leaf_states,
     leaf_use,
+    node_servers,
 )
 
 V1, V2, SINGLE_LAYER = "1.0", "2.0", "single-layer"
@@ -99,7 +100,7 @@ class Scene:
     @cached_property
     def server(self) -> NDArray[np.int32]:
         """int32[N]: server of each node, -1 = outside the file."""
-        return self.topology.server_of_node(self.cluster.size)
+        return node_servers(self.cluster, self.topology)
 
     def leaf(self, node: int) -> int:
         """Leaf of a node, -1 = outside the file."""
