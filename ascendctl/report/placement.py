@@ -80,9 +80,14 @@ def _pods(result: Placement, wide: bool) -> str:
     for pod in result.pods:
         row: list[object] = [pod.rank, pod.name, pod.node, ranges(pod.npus) or "-"]
         row += [pod.group or "-"] if grouped else []
-        row += [pod.role or "-", _pairs(pod.annotations)] if wide else []
+        row += [pod.role or "-", _pairs(_telling(pod.annotations))] if wide else []
         rows.append(row)
     return table(rows, headers)
+
+
+def _telling(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Annotations without the lists of chip names, which the column of NPUs already gives."""
+    return {k: v for k, v in annotations.items() if not k.startswith("huawei.com/") or "-core" in k}
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
