@@ -184,7 +184,7 @@ def _nodes(topology: LeafTopology, cluster: Cluster) -> Iterator[Violation]:
 
 
 def _counts(topology: LeafTopology, cluster: Cluster) -> Iterator[Violation]:
-    have = np.bitwise_count(cluster.total)[topology.server_node]
+    have = np.append(np.bitwise_count(cluster.total), 0)[topology.server_node]
     given = np.array(topology.server_npus)
     differs = np.flatnonzero((topology.server_node >= 0) & (given != have))
     if differs.size:

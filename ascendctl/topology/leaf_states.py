@@ -62,8 +62,7 @@ def node_servers(cluster: Cluster, topology: LeafTopology) -> NDArray[np.int32]:
 
 def node_leaves(cluster: Cluster, topology: LeafTopology) -> NDArray[np.int32]:
     """int32[N]: the leaf of each node, -1 where `node_servers` is."""
-    server = node_servers(cluster, topology)
-    return np.where(server >= 0, topology.server_leaf[server], np.int32(-1)).astype(np.int32)
+    return np.append(topology.server_leaf, np.int32(-1))[node_servers(cluster, topology)]
 
 
 def leaf_use(cluster: Cluster, topology: LeafTopology, own: NDArray[np.bool_]) -> LeafUse:

@@ -95,3 +95,10 @@ def test_topology_of_a_snapshot() -> None:
     assert cluster.leaves is not None and lint(cluster.leaves, cluster) == []
     wide = ascendctl.load_snapshot(cases.objects(case(5, "L1/2{0,1} L2/3{0}", "normal 2")))
     assert wide.leaves is not None and [v.rule for v in lint(wide.leaves, wide)] == ["SW-04"]
+
+
+def test_snapshot_without_nodes() -> None:
+    example = case(4, TWO, "normal 2")
+    cluster = ascendctl.load_snapshot(cases.objects(example | {"nodes": []}))
+    assert cluster.leaves is not None
+    assert [violation.rule for violation in lint(cluster.leaves, cluster)] == ["SW-09"]

@@ -133,7 +133,7 @@ def _codes(scene: Scene, position: int) -> NDArray[np.int16]:
             refuse(codes, where, text)
     elif scene.version == V2 and not scene.whole:
         closed = black_list(scene.remaining, scene.states.shared, scene.limit)
-        refuse(codes, (scene.server >= 0) & closed[scene.topology.server_leaf[scene.server]], BLACK_LISTED)
+        refuse(codes, np.append(closed[scene.topology.server_leaf], False)[scene.server], BLACK_LISTED)
     return scene.hold(codes)
 
 
@@ -154,7 +154,7 @@ def _choose(scene: Scene, leaves: Leaves, codes: NDArray[np.int16], waiting: Seq
         text = "2.0 takes a job with pods without NPUs for one whose lost pods come back, and finds no leaf it uses"
         plan = Plan(code=NO_FILLER_ROOM if kind == "filler" else NO_ROOM, steps=((text, {}),))
         return _by_rank(scene, plan, waiting)
-    minus = np.where(leaves.topology.server_node >= 0, scene.minus[leaves.topology.server_node], 0)
+    minus = np.append(scene.minus, 0)[leaves.topology.server_node]
     listing = list_v2(leaves, scene.remaining, scene.limit, scene.scheduling, kind, minus)
     return _by_listing(scene, listing, codes, waiting, open_end=True)
 

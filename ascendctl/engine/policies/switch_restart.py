@@ -76,7 +76,8 @@ def refused_v1(
 ) -> list[tuple[NDArray[np.bool_], str]]:
     """Nodes that 1.0 refuses for a lost pod, with the text, in the order of the tests. `server` int32[N]."""
     outside = server < 0
-    wrong = (topology.server_slice[server] != slice_id) | crossed[topology.server_leaf[server]]
+    slices, shut = np.append(topology.server_slice, -1), np.append(crossed[topology.server_leaf], False)
+    wrong = (slices[server] != slice_id) | shut[server]
     everywhere = np.full(len(server), kind == "filler")
     return [(everywhere, FILLER_RESTART), (outside, OUTSIDE_FILE), (~outside & wrong, WRONG_SLICE)]
 

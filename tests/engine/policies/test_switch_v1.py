@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.policies.switch_world import answer, case, codes_of, expand, marks_of, nodes_of
+from tests.engine.policies.switch_world import answer, case, codes_of, expand, lose, marks_of, nodes_of
 
 FOUR = "L1{0,1,2,3} L2{0,1,2,3} L3{0,1,2,3} L4/2{0,1}"
 NO_LEAF, NO_ROWS = "tor check failed not enough resource for job", "logicTor is illegal"
@@ -233,3 +233,15 @@ def test_absent_label_and_null_are_the_plain_loop() -> None:
         example["job"]["labels"] = label
         result = answer(example)
         assert nodes_of(result) == ["l1-0", "l1-0"] and result["blocks"] == {}
+
+
+def test_leaves_without_servers_and_clusters_without_nodes() -> None:
+    example = case(4, "L1{0,1,2,3}", "normal 2")
+    empty = example | {"nodes": []}
+    assert answer(empty)["outcome"] == "unschedulable"
+    example["leaves"]["tor_info"]["server_list"] = [{"tor_id": 0, "tor_ip": "L1", "server": []}]
+    for version in ("1.0", "2.0"):
+        example["params"]["nslb-version"] = version
+        assert answer(example)["outcome"] == "unschedulable"
+        assert answer(lose(example, {0: "L1.0"}, {1: ""}))["outcome"] == "unschedulable"
+        del example["job"]["fault"]
