@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ascendctl.engine.fault import Fault, FormerPod
+from ascendctl.engine.fault import Fault, FaultError, FormerPod
 from ascendctl.engine.policies.superpod import ranked_pods
 from ascendctl.engine.policies.superpod_fault import OldPlan
 from ascendctl.engine.policies.superpod_levels import lost_pods, missing_label
@@ -55,7 +56,8 @@ class Attempt:
 
 
 def make_attempt(request: Request, fault: Fault, level: str) -> Attempt:
-    """Rebuild the job's earlier state from the previous result and say who is lost at a level."""
+    """Rebuild the job's earlier state from the previous result and say who is lost at a level. Raises FaultError if
+    two pods were on one node."""
     job = request.job
     order = tuple(ranked_pods(job))
     by_name = {pod.name: pod for pod in fault.pods if pod.name}
@@ -71,6 +73,9 @@ def make_attempt(request: Request, fault: Fault, level: str) -> Attempt:
         if i not in former and pod.name in by_name
     }
     key = {i: former[i].index if i in former and former[i].index >= 0 else -1 - i for i in order}
+    shared = [at for at, count in Counter(former[i].node for i in order if i in former).items() if count > 1]
+    if shared:
+        raise FaultError(f"two pods of the previous placement run on node {shared[0]}, but each takes a whole node")
     home = _blocks(order, former, fault, max(1, job.sp_block // request.wiring.max_node))
     broken = frozenset(i for i in order if key[i] < 0 or former[i].node in fault.faulty_names)
     members: dict[int, list[int]] = {}

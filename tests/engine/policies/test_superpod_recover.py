@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ascendctl.engine.api import place, reschedule
+from ascendctl.engine.fault import FaultError
 from ascendctl.engine.policies.superpod_fault import Loss, OldPlan, fault_stage
 from ascendctl.engine.result import Placement
 from ascendctl.snapshot.cluster import SUB_HEALTHY_CARD, Cluster
@@ -292,6 +293,11 @@ def test_survivors_that_the_snapshot_does_not_know_keep_their_nodes() -> None:
     after = at(reschedule(job, cluster, before, [broken]))
     assert [i for i in range(4) if after[i] != at(first)[i]] in ([], [2])
     assert len(set(after)) == 4
+
+
+def test_two_pods_on_one_node_are_no_placement_of_such_a_job() -> None:
+    with pytest.raises(FaultError, match="two pods of the previous placement run on node b0"):
+        again("b2", "b0", "job", old=("a0", "a1", "b0", "b0"))
 
 
 def test_hot_switch_takes_the_first_free_node_of_the_superpod() -> None:
