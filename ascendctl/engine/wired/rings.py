@@ -36,8 +36,9 @@ def raw_score(ask: Ask, free: Masks, columns: ResourceColumns) -> Counts:
     """32 a healthy chip, -8 a cost level of the better ring, 1 a used chip; 0 where allocatable is unknown."""
     cost: Counts | int = 0
     if ask.n != 8:
-        _, position = first_of_size(_rings(free), SIZES[ask.n])
-        cost = np.where(position < len(SIZES[ask.n]), position, IMPOSSIBLE)
+        sizes = SIZES.get(ask.n, ())
+        _, position = first_of_size(_rings(free), sizes)
+        cost = np.where(position < len(sizes), position, IMPOSSIBLE)
     healthy = columns.allocatable.astype(np.int64)
     return np.where(healthy < 0, 0, 8 * (4 * healthy - cost) + 8 - count(free))
 
