@@ -59,10 +59,11 @@ class Scanner:
         i, count = 0, len(lines)
         while i < count:
             line = lines[i]
-            dash, key, rest = (m := match_line(line)).group(2, 3, 4)  # type: ignore[union-attr]
-            here, at = m.end(1), m.start(3)  # type: ignore[union-attr]
+            m: Any = match_line(line)
+            dash, key, rest = m.group(2, 3, 4)
+            here, at = m.end(1), m.start(3)
             if key is None:
-                at = m.start(4)  # type: ignore[union-attr]
+                at = m.start(4)
                 quoted = _QUOTED_KEY.match(line, at) if rest[:1] in ("'", '"') else None
                 if quoted:
                     key, rest = (quoted[1] or quoted[2] or ""), quoted[3]

@@ -132,7 +132,7 @@ def surviving_marks(
 class _Composer:
     def __init__(self, text: str, first: tuple[int, int], with_marks: bool, depth: int) -> None:
         self.text = text.removeprefix("\ufeff").removeprefix("\ufeff")  # concatenated files may have two
-        self.bom = _stand_in(self.text) if "\ufeff" in self.text else ""
+        self.bom = bom_stand_in(self.text)
         self.first_line, self.first_column = first
         self.with_marks = with_marks
         self.depth = depth
@@ -449,9 +449,11 @@ class _Composer:
         return Problem("DOC-01", f"not readable: {message}", hint, line, column)
 
 
-def _stand_in(text: str) -> str:
-    """A character that the text does not hold. It stands for a BOM inside the text, which libyaml skips at the start
-    of a line while kubectl takes it as an ordinary character everywhere."""
+def bom_stand_in(text: str) -> str:
+    """A character that the text does not hold, "" if it holds no BOM either. It stands for a BOM inside the text, which
+    libyaml skips at the start of a line while kubectl takes it as an ordinary character everywhere."""
+    if "\ufeff" not in text:
+        return ""
     return next(chr(code) for code in range(0xF8FF, 0xE000, -1) if chr(code) not in text)
 
 

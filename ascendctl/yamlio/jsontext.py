@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -145,7 +146,7 @@ class _Reader:
     def _key(self, kind: str, text: str, path: FieldPath, keys: dict[str, int]) -> tuple[str, tuple[int, int]]:
         if kind != "string":
             raise _Invalid(f"expected a key in double quotes, found {shown(text)}", self.start)
-        key, at = _string(text), _at(self.lines, self.start)
+        key, at = decode_string(text), _at(self.lines, self.start)
         if self.token()[0] != ":":
             raise _Invalid("expected ':' behind the key", self.start)
         if key in keys:
@@ -164,7 +165,7 @@ class _Reader:
         elif kind == "[":
             value = []
         elif kind == "string":
-            value = written = _string(text)
+            value = written = decode_string(text)
         elif kind == "number":
             try:
                 value, written = json_number(text), text
@@ -183,9 +184,21 @@ class _Reader:
         return value
 
 
-def _string(text: str) -> str:
+def decode_string(text: str) -> str:
     """The value of a string token; half a surrogate pair becomes U+FFFD, as Go has it."""
     if "\\" not in text:
         return text[1:-1]
     value: str = json.loads(text)
     return _SURROGATE.sub("\ufffd", value)
+
+
+def json_tokens(text: str, offset: int) -> Iterator[tuple[str, int, int]]:
+    """Kind ("{", "}", "[", "]", ",", ":", "string", "number", "word"), start and end of every token from `offset` on,
+    up to the first character that is no JSON."""
+    while True:
+        match = _TOKEN.match(text, offset)
+        if match is None or match[5] is not None:
+            return
+        group = match.lastindex or 1
+        yield (match[1] or ("", "", "string", "number", "word")[group]), match.start(group), match.end()
+        offset = match.end()
