@@ -213,7 +213,7 @@ def _unused(candidates: Field, blocks: Sequence[Block], shape: Shape) -> list[St
         if i in used:
             continue
         if count < shape.size:
-            reason = f"not used: fewer than {shape.size} free nodes"
+            reason = "not used: no fragment needed" if shape.soft else f"not used: fewer than {shape.size} free nodes"
         elif count < shape.size + shape.reserve:
             reason = "not used: its reserve would be broken, others served first"
         else:
