@@ -1,0 +1,204 @@
+"""From violations to findings: positions, one cause one finding, severities, comments (chapter 40 §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ascendctl.validate.catalogue import find_rule, hint_of, message_of, outcome_of
+from ascendctl.validate.entry import HALF, Entry
+from ascendctl.validate.finding import Finding
+from ascendctl.validate.nearest import nearest
+from ascendctl.validate.options import Options
+from ascendctl.validate.placeholders import is_placeholder
+from ascendctl.validate.rule import Violation
+from ascendctl.validate.rules.comment import Disable
+from ascendctl.yamlio.document import Document, FieldPath, Mark, format_path, json_pointer
+
+READING = frozenset(("DOC-07", "DOC-08", "DOC-09", "DOC-11", "DOC-14"))
+ONCE = frozenset(("K8S-18", "K8S-20", "ENV-01", "ENV-04", "ENV-07", "RSC-06", "RSC-18"))
+"""Rules that would say the same of every pod template: the first one speaks for the document."""
+PLACEHOLDER_HINT = "looks like a placeholder that was never filled in"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A violation and whose it is. `at` is its position where no field has it (problems of the text)."""
+
+    document: Document
+    violation: Violation
+    entry: Entry | None = None
+    at: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> tuple[int, FieldPath, FieldPath]:
+        """Identifies the field inside the file."""
+        root = self.entry.root if self.entry is not None else ()
+        return self.document.index, root, self.violation.path
+
+
+def findings(
+    file: str, found: Sequence[Found], options: Options, comments: Sequence[Disable], documents: int
+) -> list[Finding]:
+    """The findings of one file; those that comments or options switch off are left out."""
+    made = [_finding(one, options, documents) for one in _one_cause(found)]
+    kept = [finding for finding in _aliases(made) if finding is not None]
+    result, used = [], set()
+    for finding in kept:
+        hits = [c for c in comments if c.rule == finding.rule and c.first <= finding.line <= c.last]
+        used.update(hits)
+        if not hits and (finding.severity != "info" or options.verbose):
+            result.append(finding)
+    result += _comment_findings(file, comments, used, options)
+    return result
+
+
+def _one_cause(found: Iterable[Found]) -> list[Found]:
+    """Drop what other findings say already (chapter 40 §3.1 no. 3)."""
+    unique: dict[tuple[object, ...], Found] = {}
+    for one in found:
+        key = (one.violation.rule, one.place, one.at)
+        known = unique.get(key)
+        if known is None or (known.violation.message and not one.violation.message):
+            unique[key] = one
+    kept = list(unique.values())
+    refused = {f.place for f in kept if f.violation.rule in READING and _own_severity(f.violation) == "error"}
+    judged = {f.place for f in kept if f.violation.rule != "DOC-13" and _own_severity(f.violation) != "info"}
+    result, said = [], set()
+    for one in kept:
+        rule = one.violation.rule
+        if one.place in refused and rule not in READING:
+            continue
+        if rule == "DOC-13" and one.place in judged:
+            continue
+        if rule in ONCE:
+            owner = (rule, one.document.index, one.entry.root if one.entry else ())
+            if owner in said:
+                continue
+            said.add(owner)
+        result.append(one)
+    return result
+
+
+def _own_severity(violation: Violation) -> str:
+    rule = find_rule(violation.rule)
+    return violation.severity or (rule.severity if rule else "error")
+
+
+def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int] | None:
+    """The finding and the line of the alias that brought its field (0 = none)."""
+    violation, entry = one.violation, one.entry
+    rule = find_rule(violation.rule)
+    if rule is None:
+        raise LookupError(f"no rule {violation.rule}")
+    severity = violation.severity or rule.severity
+    if entry is not None and entry.case == HALF and severity == "error":
+        severity = "warning"
+    if violation.rule == "DOC-06" and options.strict:
+        severity = "error"
+    severity = options.severity(violation.rule, severity)
+    if severity == "off":
+        return None
+    root = entry.root if entry is not None else ()
+    path = (*root, *violation.path)
+    mark = _mark(one)
+    line, column = one.at or _position(one, mark)
+    hint = hint_of(rule, violation)
+    value = _value(one)
+    if isinstance(value, str) and violation.rule != "DOC-13" and (is_placeholder(value) or value in ("x", "X")):
+        hint = PLACEHOLDER_HINT
+    prefix = f"doc[{one.document.index}]:" if documents > 1 else ""
+    outcome = outcome_of(rule) if severity == "error" and not _says_outcome(rule.message) else ""
+    message = message_of(rule, violation)
+    return Finding(
+        file=one.document.file,
+        line=line,
+        column=column,
+        rule=violation.rule,
+        severity=severity,
+        message=f"{message}; {outcome}" if outcome else message,
+        hint=hint,
+        document=one.document.index,
+        path=prefix + format_path(path),
+        pointer=json_pointer(path),
+        object=entry.object if entry is not None else "",
+        outcome=rule.outcome,
+        source=rule.source,
+    ), mark.alias_line if mark is not None else 0
+
+
+def _says_outcome(message: str) -> bool:
+    return "Pending" in message or "kubectl" in message
+
+
+def _value(one: Found) -> object:
+    value: object = one.entry.value if one.entry is not None else None
+    for part in one.violation.path:
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def _mark(one: Found) -> Mark | None:
+    document = one.entry.document if one.entry is not None else one.document
+    return document.marks.get(one.violation.path)
+
+
+def _position(one: Found, mark: Mark | None) -> tuple[int, int]:
+    """A scalar's own position; the key of a mapping or list; for an absent field the key of its nearest parent."""
+    if mark is not None:
+        unknown = one.violation.rule in ("DOC-06", "DOC-16")
+        return (mark.line, mark.column) if mark.text is not None and not unknown else (mark.key_line, mark.key_column)
+    document = one.entry.document if one.entry is not None else one.document
+    path = one.violation.path
+    while path:
+        path = path[:-1]
+        mark = document.marks.get(path)
+        if mark is not None:
+            return mark.key_line, mark.key_column
+    return one.entry.line if one.entry is not None else one.document.line, 1
+
+
+def _aliases(made: Iterable[tuple[Finding, int] | None]) -> Iterator[Finding]:
+    """A field that aliases repeat is reported once, where it is written, with the lines of its other uses."""
+    groups: dict[tuple[str, int, int], list[tuple[Finding, int]]] = {}
+    for pair in made:
+        if pair is not None:
+            finding = pair[0]
+            groups.setdefault((finding.rule, finding.line, finding.column), []).append(pair)
+    for pairs in groups.values():
+        uses = sorted({line for _, line in pairs if line})
+        if not uses:
+            yield from (finding for finding, _ in pairs)
+            continue
+        written = [finding for finding, line in pairs if not line]
+        first = written[0] if written else pairs[0][0]
+        lines = ", ".join(str(line) for line in uses)
+        yield replace(first, message=f"{first.message} (used again at line {lines})")
+        yield from written[1:]
+
+
+def _comment_findings(
+    file: str, comments: Sequence[Disable], used: set[Disable], options: Options
+) -> Iterator[Finding]:
+    from ascendctl.validate.catalogue import FAMILIES, family
+
+    for comment in comments:
+        known = find_rule(comment.rule) is not None
+        rule_id = "CMT-02" if known else "CMT-01"
+        if comment in used or (known and options.severity(comment.rule, "error") == "off"):
+            continue
+        rule = find_rule(rule_id)
+        severity = options.severity(rule_id, rule.severity) if rule else "off"
+        if rule is None or severity == "off":
+            continue
+        near = "" if known else nearest(comment.rule, [r for name in FAMILIES for r in family(name)])
+        values = {"id": comment.rule, "hint": f"did you mean {near}?" if near else "ascendctl explain lists the rules"}
+        violation = Violation(rule_id, (), values)
+        yield Finding(
+            file, comment.line, comment.column, rule_id, severity, message_of(rule, violation), hint_of(rule, violation)
+        )

@@ -1,0 +1,202 @@
+"""What the scheduler would say of the jobs of an object: resources, selection, the rules of the one policy that takes
+the job (chapter 40 §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from ascendctl.manifest.job import Job
+from ascendctl.manifest.load import document_jobs
+from ascendctl.validate.catalogue import find_rule, hint_of, message_of
+from ascendctl.validate.companions import Context
+from ascendctl.validate.dialects import is_foreign, scheduler_of
+from ascendctl.validate.entry import CARRIER, KNOWN, Entry
+from ascendctl.validate.keys import GROUP_A, GROUP_C
+from ascendctl.validate.rule import Violation
+from ascendctl.validate.rules.k8s_object import INFER_KINDS
+from ascendctl.yamlio.document import Document, FieldPath
+
+BLOCKING = frozenset(("SEL-01", "SEL-02", "SEL-03", "SEL-05", "RES-02", "SPB-11"))
+"""Rules that say: the policy at hand is not the one that the author meant. Its rules then stay silent."""
+_RACK_SIZE = "super-pod-size"
+
+
+def jobs_of(entry: Entry, context: Context) -> list[Job]:
+    """The jobs of an object, one a role for infer services; their attributes merged as the scheduler does."""
+    if entry.case == CARRIER:
+        from ascendctl.validate.rules.ext import carrier_jobs
+
+        return [_placed(job, entry) for job in carrier_jobs(entry, context)]
+    if entry.case != KNOWN or entry.kind is None:
+        return []
+    siblings = [other.document for other in context.entries if other.title == "PodGroup"]
+    names = {pod.annotations.get("scheduling.k8s.io/group-name") for pod in entry.pods} - {None}
+    for name in sorted(str(name) for name in names):
+        value = context.find("PodGroup", entry.namespace, name)
+        if isinstance(value, Mapping) and value and context.in_set("PodGroup", entry.namespace, name) is None:
+            siblings.append(Document("", 0, 1, value))
+    product = context.options.product
+    jobs = document_jobs(entry.document, siblings, False)
+    return [_placed(replace(job, product=product), entry) for job in jobs]
+
+
+def _placed(job: Job, entry: Entry) -> Job:
+    """The job, knowing where keys that it lacks should stand."""
+    on_job = entry.title in ("AscendJob", "vcjob", "PodGroup")
+    meta = ("metadata",) if on_job or not entry.pods else entry.pods[0].meta
+    origins: dict[tuple[str | int, ...], FieldPath] = {
+        **{("annotation", key): (*meta, "annotations", key) for key in GROUP_A},
+        **{("label", key): (*meta, "labels", key) for key in GROUP_C},
+        **job.source.origins,
+    }
+    if job.roles and "accelerator-type" not in job.selector and entry.pods:
+        origins["selector", "accelerator-type"] = (*entry.pods[0].spec, "nodeSelector", "accelerator-type")
+    return replace(job, source=replace(job.source, origins=origins))
+
+
+def judge(entry: Entry, context: Context) -> Iterator[Violation]:
+    """SCH, SEL, RES and the policy's rules for every job of an object."""
+    from ascendctl.validate.rules import sch
+
+    scheduled = list(sch.check(entry, context))
+    yield from scheduled
+    meant_for_volcano = entry.title in INFER_KINDS or any(
+        v.rule == "SCH-01" and v.severity in ("", "error") for v in scheduled
+    )
+    if any(is_foreign(entry, pod) for pod in entry.pods) or not (
+        meant_for_volcano or any(_by_volcano(entry, scheduler_of(entry, pod)) for pod in entry.pods)
+    ):
+        return
+    for job in jobs_of(entry, context):
+        yield from sch.check_job(job, context)
+        yield from job_rules(job, context, absent=not _is_base_only(entry, context))
+
+
+def _by_volcano(entry: Entry, scheduler: str) -> bool:
+    return scheduler == "volcano" or (entry.title == "vcjob" and not scheduler) or entry.title == "AscendJob"
+
+
+def _is_base_only(entry: Entry, context: Context) -> bool:
+    """True for an OME InferenceService whose runtime is not at hand: rules about absent keys say nothing then."""
+    if entry.case != CARRIER:
+        return False
+    from ascendctl.validate.rules.ext import runtime_is_missing
+
+    return runtime_is_missing(entry, context)
+
+
+def job_rules(job: Job, context: Context, absent: bool = True) -> Iterator[Violation]:
+    """Selection and policy rules of one job; `absent` False: say nothing of keys that are not there."""
+    from ascendctl.validate.rules import resources
+
+    first = [*resources.check_job(job), *_selection(job, context, absent)]
+    policy, module, switch = _policy(job)
+    blocks = [v for v in _superpod_advice(job, policy) if v.rule == "SPB-11"]
+    yield from first
+    yield from blocks
+    if any(v.rule in BLOCKING and _is_error(v) for v in (*first, *blocks)):
+        return
+    for violation in _handler(job, context, policy, module):
+        if absent or violation.rule != "RES-04" or policy != "module":
+            yield _renamed(job, violation)
+    yield from (v for v in _advice(job, context, policy) if v.rule != "SPB-11")
+    if switch or "tor-affinity" in job.labels:
+        yield from _switch(job, context)
+
+
+def _is_error(violation: Violation) -> bool:
+    rule = find_rule(violation.rule)
+    return (violation.severity or (rule.severity if rule else "")) == "error"
+
+
+def _policy(job: Job) -> tuple[str, str, bool]:
+    from ascendctl.engine.select import select_policy
+
+    selection = select_policy(job)
+    return selection.policy, selection.module, selection.switch
+
+
+def _module(name: str) -> Any:
+    return import_module(f"ascendctl.validate.rules.{name}")
+
+
+def _selection(job: Job, context: Context, absent: bool) -> Iterable[Violation]:
+    found: Iterable[Violation] = _module("selection").check(job, context.options.product)
+    return found if absent else [v for v in found if v.rule not in ("SEL-02", "SEL-04")]
+
+
+def _superpod_advice(job: Job, policy: str) -> Iterable[Violation]:
+    found: Iterable[Violation] = _module("superpod").advise(job, policy)
+    return found
+
+
+def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[Violation]:
+    """The scheduler's validation by the policy that takes the job: nothing, or the first rule that fails."""
+    config = context.options.scheduler
+    found: Iterable[Violation] = _module("vnpu").check_static(job)
+    if found or policy == "vnpu-static":
+        return found
+    if module == "superpod":
+        found = _module("superpod").check(job, config, policy)
+    elif module == "rack":
+        found = _module("rack").check(job, config if _RACK_SIZE in config.given else None)
+    elif module == "multilevel":
+        found = _module("multilevel").check(job)
+    elif module == "vnpu":
+        found = _module("vnpu").check(job, config)
+    elif module == "soft_share":
+        found = _module("soft_share").check(job)
+    elif policy in _module("inference").LIMITS:
+        found = _module("inference").check(job, policy)
+    elif policy:
+        found = _module("counts").check(job, policy)
+    return found
+
+
+def _advice(job: Job, context: Context, policy: str) -> Iterator[Violation]:
+    """What keeps no job from running, or what the scheduler does not test."""
+    options = context.options
+    config, cluster = options.scheduler, options.snapshot
+    yield from _superpod_advice(job, policy)
+    yield from _module("rack").advise(job, policy, config if _RACK_SIZE in config.given else None)
+    levels = config if options.resource_levels is not None or cluster is not None else None
+    yield from _module("multilevel").advise(job, policy, levels, cluster)
+    yield from _module("counts").advise(job, policy)
+    yield from _module("inference").advise(job, policy, cluster)
+    yield from _module("vnpu").advise(job, config)
+    yield from _module("soft_share").advise(job, policy)
+
+
+def _switch(job: Job, context: Context) -> Iterator[Violation]:
+    cluster = context.options.snapshot
+    switch = _module("switch")
+    if cluster is None:
+        yield from switch.label_only(job)
+        yield from switch.advise(job)
+        return
+    leaves = cluster.leaves
+    yield from switch.check(job, leaves is not None)
+    single = leaves is not None and cluster.config.nslb_version not in ("1.0", "2.0")
+    yield from switch.advise(job, cluster.config, leaves.tor_count if single and leaves is not None else None)
+
+
+def _renamed(job: Job, violation: Violation) -> Violation:
+    """The rule of the kind where it says the same: ACJ-33 for SPB-09 on the Scheduler of a MindSpore AscendJob
+    (chapter 40 §3.1 no. 3c), EXT-03 for a block that does not fit a LeaderWorkerSet group."""
+    if job.kind == "LeaderWorkerSet" and violation.rule.startswith("SPB"):
+        from ascendctl.validate.rules.ext import group_violation
+
+        rule = find_rule(violation.rule)
+        if rule is not None:
+            return group_violation(job, violation, message_of(rule, violation), hint_of(rule, violation))
+    if violation.rule != "SPB-09" or job.kind != "AscendJob" or job.labels.get("framework") != "mindspore":
+        return violation
+    if job.policy_name not in ("chip8-node8-sp", "chip8-node8-ra64-sp"):
+        return violation
+    paths = [job.source.path("role", i, "npus") for i, role in enumerate(job.roles) if role.name == "Scheduler"]
+    if violation.path not in paths:
+        return violation
+    return Violation("ACJ-33", violation.path, {"policy": job.policy_name}, violation.reason)

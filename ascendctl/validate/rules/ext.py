@@ -1,0 +1,206 @@
+"""Rules on wrappers whose pods other controllers make, EXT-* (chapter 40 §1.1 K11-K13, §3.2), and their jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ascendctl.manifest.job import Job, parse_go_int
+from ascendctl.manifest.kinds import count_of, dig
+from ascendctl.manifest.load import MIN_AVAILABLE, document_jobs
+from ascendctl.validate.carriers import OME_RUNTIMES
+from ascendctl.validate.companions import Context
+from ascendctl.validate.entry import Entry, PodView
+from ascendctl.validate.rule import Rule, Violation
+from ascendctl.yamlio.document import Document, FieldPath
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "EXT-01",
+        "warning",
+        "an OME InferenceService does not say how many pods belong together",
+        "huawei.com/schedule_minAvailable of {part} is {found}, minReplicas is {replicas}",
+        'add huawei.com/schedule_minAvailable: "{replicas}" to the annotations of {part}',
+        ("InferenceService",),
+        outcome="RUN",
+        wrong="engine: {minReplicas: 2}",
+        right='engine: {minReplicas: 2, annotations: {huawei.com/schedule_minAvailable: "2"}}',
+    ),
+    Rule(
+        "EXT-02",
+        "warning",
+        "pod-rescheduling does not fit podGroupSize",
+        "role {role}: {problem}",
+        "{advice}",
+        ("StormService",),
+        outcome="RUN",
+        wrong='podGroupSize: 2, labels: {pod-rescheduling: "on"}',
+        right='podGroupSize: 1, labels: {pod-rescheduling: "on"}',
+    ),
+    Rule(
+        "EXT-03",
+        "error",
+        "the NPUs of one LeaderWorkerSet group do not fit sp-block",
+        "a group of {pods} pods asks for {total} NPUs: {problem}",
+        "{advice}",
+        ("LeaderWorkerSet",),
+        outcome="PEND-V",
+        wrong='size: 3, 16 NPUs each, sp-block: "32"',
+        right='size: 4, 16 NPUs each, sp-block: "32"',
+    ),
+)
+
+_RESCHEDULING = "pod-rescheduling"
+_SP_BLOCK = "sp-block"
+
+
+def check(entry: Entry, context: Context) -> Iterator[Violation]:
+    """EXT-01 and EXT-02; EXT-03 comes with the job (`group_violation`)."""
+    if entry.kind_name == "InferenceService" and not runtime_is_missing(entry, context):
+        for pod in entry.pods:
+            yield from _gang(entry, pod)
+    elif entry.kind_name == "StormService":
+        for pod in entry.pods:
+            yield from _rescheduling(entry, pod)
+
+
+def _gang(entry: Entry, pod: PodView) -> Iterator[Violation]:
+    """EXT-01."""
+    if not pod.resources or pod.path[-1] not in ("engine", "decoder"):
+        return
+    given = pod.annotations.get(MIN_AVAILABLE)
+    if given is None or parse_go_int(given) != pod.replicas:
+        values = {"part": pod.path[-1], "found": "missing" if given is None else given, "replicas": pod.replicas}
+        yield Violation("EXT-01", (*pod.meta, "annotations", MIN_AVAILABLE), values)
+
+
+def _rescheduling(entry: Entry, pod: PodView) -> Iterator[Violation]:
+    """EXT-02."""
+    if not pod.resources:
+        return
+    size = count_of(entry.get(*pod.path[:-1], "podGroupSize"), 1)
+    on = pod.labels.get(_RESCHEDULING) == "on"
+    path = (*pod.meta, "labels", _RESCHEDULING)
+    if on and size != 1:
+        problem = f"pod-rescheduling is on although podGroupSize is {size}"
+        yield Violation("EXT-02", path, {"role": pod.role, "problem": problem, "advice": "remove the label"})
+    elif not on and size == 1:
+        values = {"role": pod.role, "problem": "podGroupSize is 1 and pod-rescheduling is missing"}
+        yield Violation("EXT-02", path, {**values, "advice": 'add label pod-rescheduling: "on"'})
+
+
+def runtime_is_missing(entry: Entry, context: Context) -> bool:
+    """True for an InferenceService whose runtime is not among the files of the run: what it lacks may stand there."""
+    return entry.kind_name == "InferenceService" and _runtime(entry, context) is None
+
+
+def _runtime(entry: Entry, context: Context) -> Mapping[str, Any] | None:
+    name = entry.get("spec", "runtime", "name")
+    if not isinstance(name, str):
+        return None
+    for kind in OME_RUNTIMES:
+        found = context.find(kind, entry.namespace, name)
+        if isinstance(found, Mapping) and found:
+            return found
+    return None
+
+
+def carrier_jobs(entry: Entry, context: Context) -> list[Job]:
+    """Jobs that a wrapper stands for; none for an OME runtime, which is only the base of one."""
+    if entry.kind_name in OME_RUNTIMES:
+        return []
+    if entry.kind_name == "LeaderWorkerSet":
+        job = _group(entry, list(entry.pods))
+        return [job] if job is not None else []
+    base = _runtime(entry, context) if entry.kind_name == "InferenceService" else None
+    jobs = []
+    for pod in entry.pods:
+        if entry.found_templates:
+            kind, api = "Pod", "v1"
+        elif entry.kind_name == "StormService":
+            kind, api = "StatefulSet", "apps/v1"
+        else:
+            kind, api = "Deployment", "apps/v1"
+        lower = dig(base, ("spec", f"{pod.path[1]}Config", *pod.path[2:])) if base else None
+        job = _single(entry, pod, kind, api, lower)
+        if job is not None:
+            jobs.append(job)
+    return jobs
+
+
+def _template(pod: PodView, base: Any = None) -> dict[str, Any]:
+    """A plain pod template: what the runtime says, with what the wrapper says laid over it."""
+    containers = [container for _, container in pod.containers]
+    runner = dig(base, ("runner",))
+    if isinstance(runner, Mapping) and containers:
+        containers = [{**runner, **containers[0]}, *containers[1:]]
+    lower = base if isinstance(base, Mapping) else {}
+    spec = {**lower, **pod.body, "containers": containers}
+    meta = {
+        "labels": {**(lower.get("labels") or {}), **pod.labels},
+        "annotations": {**(lower.get("annotations") or {}), **pod.annotations},
+    }
+    return {"metadata": meta, "spec": spec}
+
+
+def _single(entry: Entry, pod: PodView, kind: str, api: str, base: Any) -> Job | None:
+    template = _template(pod, base)
+    metadata = {"name": entry.name or "pod", "namespace": entry.namespace}
+    if kind == "Pod":
+        value = {
+            "apiVersion": api,
+            "kind": kind,
+            "metadata": {**metadata, **template["metadata"]},
+            "spec": template["spec"],
+        }
+        return _read(entry, value, {(): pod})
+    spec = {"replicas": pod.replicas, "template": template}
+    return _read(
+        entry, {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}, {("spec", "template"): pod}
+    )
+
+
+def _group(entry: Entry, pods: list[PodView]) -> Job | None:
+    """One group of a LeaderWorkerSet as a job of several tasks."""
+    tasks = [{"name": pod.role, "replicas": pod.replicas, "template": _template(pod)} for pod in pods]
+    value = {
+        "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
+        "metadata": {"name": entry.name, "namespace": entry.namespace},
+        "spec": {"minAvailable": sum(pod.replicas for pod in pods), "tasks": tasks},
+    }  # fmt: skip
+    return _read(entry, value, {("spec", "tasks", i, "template"): pod for i, pod in enumerate(pods)})
+
+
+def _read(entry: Entry, value: dict[str, Any], templates: Mapping[FieldPath, PodView]) -> Job | None:
+    """The job of a made-up document, its fields traced back to the wrapper's own."""
+    jobs = document_jobs(Document(entry.document.file, entry.document.index, entry.document.line, value))
+    if not jobs:
+        return None
+    origins = {key: _back(path, templates) for key, path in jobs[0].source.origins.items()}
+    source = replace(jobs[0].source, document=entry.document, origins=origins)
+    return replace(jobs[0], kind=entry.kind_name, source=source)
+
+
+def _back(path: FieldPath, templates: Mapping[FieldPath, PodView]) -> FieldPath:
+    for start, pod in templates.items():
+        size = len(start)
+        if path[:size] != start:
+            continue
+        rest = path[size:]
+        if rest[:1] == ("metadata",):
+            return (*pod.meta, *rest[1:])
+        if rest[:2] == ("spec", "containers") and len(rest) > 2 and isinstance(rest[2], int):
+            return (*pod.containers[rest[2]][0], *rest[3:]) if rest[2] < len(pod.containers) else pod.path
+        if rest[:1] == ("spec",):
+            return (*pod.spec, *rest[1:])
+        return pod.path
+    return path
+
+
+def group_violation(job: Job, violation: Violation, message: str, hint: str) -> Violation:
+    """EXT-03 in place of what SPB says of one group of a LeaderWorkerSet."""
+    if job.kind != "LeaderWorkerSet" or violation.path != job.source.path("annotation", _SP_BLOCK):
+        return violation
+    values = {"pods": len(job.pods), "total": job.npus, "problem": message, "advice": hint}
+    return Violation("EXT-03", violation.path, values, violation.reason)
