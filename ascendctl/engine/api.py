@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from ascendctl.engine.enqueue import short_of
+from ascendctl.engine.pinned import pinned_nodes, place_pinned
 from ascendctl.engine.request import Request, make_request
 from ascendctl.engine.result import Invalid, Placement, Trace, Unschedulable
 from ascendctl.engine.select import select_policy
@@ -68,7 +69,10 @@ def _enqueued(request: Request) -> Result:
     """The policy's answer; a job that asks for more than is free in all is refused before (chapter 10 §2.3). Then the
     policy is asked too, for its reasons node by node."""
     missing = short_of(request)
-    result: Result = _policy(request).place(request.job, request.cluster, request)
+    homes = pinned_nodes(request)
+    result: Result = (
+        place_pinned(request, homes) if homes else _policy(request).place(request.job, request.cluster, request)
+    )
     if missing is None:
         return result
     asked, free = missing
