@@ -41,6 +41,8 @@ def set_fields(text: str, document_index: int, changes: Sequence[tuple[FieldPath
         result = Splicer(text, root, plan, is_json=not isinstance(place, Chunk)).result(document.value)
     except (ValueError, TypeError, RecursionError) as error:
         raise EditError(f"cannot be written: {error}") from None
+    if not result.endswith("\n") and _problem(result, document_index, intended, others):
+        result += newline(text, 0)  # a block literal at the end of the file needs its line break
     _verify(result, document_index, intended, others)
     return result
 
@@ -95,10 +97,17 @@ def _locate(text: str, index: int) -> tuple[Document, Chunk | int, dict[int, Any
 
 
 def _verify(text: str, index: int, intended: Any, others: dict[int, Any]) -> None:
+    problem = _problem(text, index, intended, others)
+    if problem:
+        raise EditError(problem)
+
+
+def _problem(text: str, index: int, intended: Any, others: dict[int, Any]) -> str:
+    """What is wrong with the edited text; "" if it holds the intended document and all others as they were."""
     values = {document.index: document for document, _ in locate_documents(text)}
     edited = values.pop(index, None)
-    good = edited and not any(p.fatal for p in edited.problems) and same_value(edited.value, intended)
-    if not good:
-        raise EditError("the change cannot be expressed in the text as it is written; nothing was changed")
+    if not edited or any(p.fatal for p in edited.problems) or not same_value(edited.value, intended):
+        return "the change cannot be expressed in the text as it is written; nothing was changed"
     if values.keys() != others.keys() or not all(same_value(d.value, others[i]) for i, d in values.items()):
-        raise EditError("the change would reach other documents of the file; nothing was changed")
+        return "the change would reach other documents of the file; nothing was changed"
+    return ""

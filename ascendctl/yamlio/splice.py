@@ -134,14 +134,18 @@ class Splicer:
             self._replace_inline(node, self._flow(new, node), entry)
 
     def _replace_item(self, node: Span, new: Any, parent: Span) -> None:
-        """An item of a block list; its further lines stand two columns behind the dash."""
+        """An item of a block list; its further lines are aligned with the first."""
+        end = node.end
         if node.flow or (_is_written_scalar(node) and not is_literal(new)):
             text = self._flow(new, node)
         else:
-            break_ = newline(self.text, node.start)
+            column = node.start - self.text.rfind("\n", 0, node.start) - 1
             first, *rest = block_lines([new], self.step, self.list_step)
-            text = break_.join([first[2:], *_padded(rest, parent.column)])
-        self._splice(node.start, node.end, text if node.start < node.end else " " + text)
+            rest = _padded(rest, column - 2 if node.start < node.end else parent.column)
+            text = newline(self.text, node.start).join([first[2:], *rest])
+            if not self.text[end : line_end(self.text, end)].strip():
+                end = line_end(self.text, end)  # blanks here would join a block literal
+        self._splice(node.start, end, text if node.start < node.end else " " + text)
 
     def _replace_by_block(self, node: Span, lines: list[str], entry: Entry) -> None:
         """Lines below the key; a comment behind the key stays."""
