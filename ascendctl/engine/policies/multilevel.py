@@ -95,6 +95,8 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Pl
     notes = [*_corrections(context, recovery, sizes, limit)]
     if recovery.nodes is None:
         message = f"rescheduleWithSuperPods: all escalation levels exhausted: {recovery.rounds[-1].failure}"
+        if limit < len(sizes):
+            message += f"; max_escalation was {limit}, a higher one gives up more pods of the job, 'job' all of them"
         return refused(request, "ML-R01", message, codes, steps=steps, notes=(*context.notes, *notes))
     home = next(tree for tree in context.trees if tree.name == recovery.tree)
     metrics = {"tree": home.name, "attempts": len(recovery.rounds)}

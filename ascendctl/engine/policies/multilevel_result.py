@@ -74,7 +74,7 @@ def finish(
         groups=[str(slots[i] // size) if i in slots else "" for i in range(len(job.pods))],
         blocks={str(i // size): tuple(ordered[i : i + size]) for i in range(0, len(ordered), size)},
         moved=[_moved(context, i, target[i], slots, history) for i in range(len(job.pods))],
-        metrics=dict(metrics) | _article(context, tree, nodes, state, history),
+        metrics=dict(metrics) | _units(tree, nodes, size) | _article(context, tree, nodes, state, history),
         scores=_scores(context, nodes, codes, history),
         steps=steps,
         notes=(*everything, *_cautions(context, tree, nodes, state)),
@@ -166,6 +166,15 @@ def _scores(
         broken = [pod.index for pod in history.fault.fault_pods if pod.index >= 0]
         score[broken] = np.where(score[broken] > 0, np.maximum(score[broken] - FAULT_DEDUCTION, 0), score[broken])
     return best_scores(cluster, score)
+
+
+def _units(tree: Tree | None, nodes: NDArray[np.int32], size: int) -> dict[str, Any]:
+    """The full path of each group's level-1 unit, top level first, with all levels of the tree."""
+    if tree is None:
+        return {}
+    levels = range(len(tree.levels), 0, -1)
+    firsts = enumerate(nodes[::size].tolist())
+    return {"units": {str(i): "/".join(tree.unit(level, node) for level in levels) for i, node in firsts}}
 
 
 def _article(

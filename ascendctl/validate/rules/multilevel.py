@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
 from ascendctl.topology.affinity import AFFINITY_CONFIG, parse_affinity
-from ascendctl.topology.levels import DEFAULT_TREE, TREE_LABEL
+from ascendctl.topology.levels import TREE_LABEL
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.superpod_checks import SP_BLOCK, is_exempt
 
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         "MLV-10",
         "error",
         "nodes of the snapshot lack the label of a configured level",
-        "tree '{tree}': {missing} of {nodes} nodes lack the label {label} of {level}, such as {examples}",
+        "{problem}",
         "label the nodes; a node needs all labels of its tree, also above the levels that a job uses",
         outcome="PEND-N",
         source="chapter 22 §2.2",
@@ -289,7 +289,7 @@ def advise(
     if sizes and config is not None and config.resource_levels:
         found += _depth(job, len(sizes), config)
     if cluster is not None:
-        found += _labels(cluster)
+        found += _labels(job, cluster)
     if job.kind != "AscendJob":
         found.append(Violation("MLV-11", (), {"kind": job.kind}))
     elif SP_BLOCK in job.annotations:
@@ -343,15 +343,19 @@ def _depth(job: Job, levels: int, config: SchedulerConfig) -> Iterator[Violation
         yield Violation("MLV-09", path, {"problem": problem, "advice": f"use at most {deepest} levels"})
 
 
-def _labels(cluster: Cluster) -> Iterator[Violation]:
-    """MLV-10 for each level of each tree."""
+def _labels(job: Job, cluster: Cluster) -> Iterator[Violation]:
+    """MLV-10, all levels of the trees that the job may use in one."""
     from ascendctl.topology.tree import NO_UNIT, build_trees
 
+    problems = []
     for tree in build_trees(cluster):
+        if job.selector.get(TREE_LABEL, tree.name) != tree.name:
+            continue
         member = tree.member & cluster.is_npu
         for level, units in zip(tree.levels, tree.units, strict=True):
             lacking = [cluster.names[i] for i in (member & (units == NO_UNIT)).nonzero()[0].tolist()]
             if lacking:
-                values = {"tree": tree.name or DEFAULT_TREE, "level": level.name, "label": level.label}
-                counts = {"missing": len(lacking), "nodes": int(member.sum()), "examples": ", ".join(lacking[:3])}
-                yield Violation("MLV-10", (), values | counts)
+                count = f"{len(lacking)} of {int(member.sum())} nodes of tree '{tree.name}'"
+                problems.append(f"{count} lack the label {level.label} of {level.name}, such as {lacking[0]}")
+    if problems:
+        yield Violation("MLV-10", job.source.path("annotation", AFFINITY_CONFIG), {"problem": "; ".join(problems)})
