@@ -188,7 +188,10 @@ def pod_labels(job: Job, role: Role) -> dict[str, str]:
             "volcano.sh/job-name": job.name,
             "volcano.sh/job-namespace": job.namespace,
             "volcano.sh/queue-name": job.queue,
+            "volcano.sh/task-spec": role.name,
         }
+    elif job.kind == "Job":
+        added = {"job-name": job.name, "batch.kubernetes.io/job-name": job.name}
     return dict(role.labels) | added
 
 

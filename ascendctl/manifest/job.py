@@ -18,12 +18,14 @@ class Source:
 
     `origins` maps an attribute of the job to the field that it came from: ("label", key), ("annotation", key),
     ("selector", key), ("min_available",); of role i ("role", i), ("role", i, "replicas" | "npus"),
-    ("role", i, "label" | "annotation" | "selector", key).
+    ("role", i, "label" | "annotation" | "selector", key). `parts`: the documents of the roles where each role has one
+    of its own (bare Pods of one PodGroup); the paths of roles then lead into these.
     """
 
     file: str = ""
     document: Document | None = None
     origins: Mapping[tuple[str | int, ...], FieldPath] = field(default_factory=dict)
+    parts: tuple[Document, ...] = ()
 
     def path(self, *attribute: str | int) -> FieldPath:
         """The field that an attribute came from; of an absent one, the nearest parent that is known, else the root."""

@@ -46,9 +46,23 @@ def load_jobs(source: str | Path | Sequence[str | Path]) -> list[Job]:
 
 
 def jobs_of(documents: Iterable[Document]) -> list[Job]:
-    """Jobs of some documents, in their order; PodGroups among them lend their attributes to the pods that name them."""
+    """Jobs of some documents, in their order; PodGroups among them lend their attributes to the pods that name them,
+    and bare Pods of one PodGroup are one job, where the first of them stands."""
+    from ascendctl.manifest.gang import gang_job, gangs
+
     known = list(documents)
-    return [job for document in known for job in document_jobs(document, known)]
+    first: dict[int, Job] = {}
+    others: set[int] = set()
+    for group, members in gangs(known):
+        first[id(members[0])] = gang_job(group, members)
+        others |= {id(member) for member in members[1:]}
+    jobs: list[Job] = []
+    for document in known:
+        if id(document) in first:
+            jobs.append(first[id(document)])
+        elif id(document) not in others:
+            jobs += document_jobs(document, known)
+    return jobs
 
 
 def document_jobs(document: Document, siblings: Sequence[Document] = (), expand_instances: bool = True) -> list[Job]:
