@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line."""
-    from ascendctl.cli import run
+    try:
+        from ascendctl.cli import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # before the command line could take care of it
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
+from typing import TextIO, cast
 
 import click
 
+from ascendctl.cli.ending import QuietOutput, guarded
 from ascendctl.version import __version__
 
 COMMANDS = {
@@ -54,10 +55,6 @@ def cli() -> None:
 
 
 def run() -> None:
-    """Entry point: a closed pipe ends the program quietly."""
-    try:
-        cli.main(prog_name="ascendctl")
-    except BrokenPipeError:
-        # the reader went away (`| head`): nothing to report, and nothing more may be flushed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    """Entry point: run the command line and end the process with its exit code, never with a traceback."""
+    sys.stdout = cast(TextIO, QuietOutput(sys.stdout))
+    sys.exit(guarded(lambda: cli.main(prog_name="ascendctl", standalone_mode=False)))
