@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from ascendctl.validate.configfile import effective
 from ascendctl.validate.finding import Finding
+from ascendctl.validate.finish import encodable
 from ascendctl.validate.options import OptionError, Options
 from ascendctl.validate.report import Report, merge_reports
 from ascendctl.validate.run import evaluate, load
@@ -105,7 +106,7 @@ def find_inputs(source: Source, stdin_filename: str = "", allow_empty: bool = Fa
 
 def shown_name(path: str) -> str:
     """The name of a file in reports: as it was given, without `./`, with forward slashes."""
-    shown = os.path.normpath(path)
+    shown = encodable(os.path.normpath(path))
     return shown.replace(os.sep, "/") if os.sep != "/" else shown
 
 

@@ -81,7 +81,9 @@ def hint_of(rule: Rule, violation: Violation, path: FieldPath | None = None) -> 
 
 def _fill(template: str, violation: Violation, path: FieldPath | None) -> str:
     at = format_path(violation.path if path is None else path)
-    return template.format_map(_Values({"path": at, **violation.values}))
+    text = template.format_map(_Values({"path": at, **violation.values}))
+    # the pods of a Deployment have no role to name
+    return text.replace(" ()", "").removeprefix(": ") if violation.values.get("role") == "" else text
 
 
 def outcome_of(rule: Rule) -> str:

@@ -116,15 +116,20 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
         column=column,
         rule=violation.rule,
         severity=severity,
-        message=f"{message}; {outcome}" if outcome else message,
-        hint=hint,
+        message=encodable(f"{message}; {outcome}" if outcome else message),
+        hint=encodable(hint),
         document=one.document.index,
-        path=prefix + format_path(path),
-        pointer=json_pointer(path),
-        object=entry.object if entry is not None else "",
+        path=encodable(prefix + format_path(path)),
+        pointer=encodable(json_pointer(path)),
+        object=encodable(entry.object) if entry is not None else "",
         outcome=rule.outcome,
         source=rule.source,
     ), mark.alias_line if mark is not None else 0
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which no output encoding knows, written as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _says_outcome(message: str) -> bool:

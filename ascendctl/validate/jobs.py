@@ -21,6 +21,8 @@ from ascendctl.yamlio.document import Document, FieldPath
 
 BLOCKING = frozenset(("SEL-01", "SEL-02", "SEL-03", "SEL-05", "RES-02", "SPB-11"))
 """Rules that say: the policy at hand is not the one that the author meant. Its rules then stay silent."""
+_BESIDE = frozenset(("RAB-08",))
+"""Advice that stands even where the policy refuses the same field."""
 _RACK_SIZE = "super-pod-size"
 
 
@@ -99,10 +101,14 @@ def job_rules(job: Job, context: Context, absent: bool = True) -> Iterator[Viola
     yield from blocks
     if any(v.rule in BLOCKING and _is_error(v) for v in (*first, *blocks)):
         return
+    said = set()
     for violation in _handler(job, context, policy, module):
         if absent or violation.rule != "RES-04" or policy != "module":
+            said.add(violation.path)
             yield _renamed(job, violation)
-    yield from (v for v in _advice(job, context, policy) if v.rule != "SPB-11")
+    for violation in _advice(job, context, policy, module):
+        if violation.rule != "SPB-11" and (violation.path not in said or violation.rule in _BESIDE):
+            yield violation
     if switch or "tor-affinity" in job.labels:
         yield from _switch(job, context)
 
@@ -156,7 +162,7 @@ def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[V
     return found
 
 
-def _advice(job: Job, context: Context, policy: str) -> Iterator[Violation]:
+def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Violation]:
     """What keeps no job from running, or what the scheduler does not test."""
     options = context.options
     config, cluster = options.scheduler, options.snapshot
@@ -164,7 +170,8 @@ def _advice(job: Job, context: Context, policy: str) -> Iterator[Violation]:
     yield from _module("rack").advise(job, policy, config if _RACK_SIZE in config.given else None)
     levels = config if options.resource_levels is not None or cluster is not None else None
     yield from _module("multilevel").advise(job, policy, levels, cluster)
-    yield from _module("counts").advise(job, policy)
+    if module == "intra":
+        yield from _module("counts").advise(job, policy)
     yield from _module("inference").advise(job, policy, cluster)
     yield from _module("vnpu").advise(job, config)
     yield from _module("soft_share").advise(job, policy)

@@ -100,7 +100,7 @@ def without_nulls(document: Document, value: Any, path: FieldPath, out: list[Vio
 
 def _null_label(path: FieldPath, key: str, text: str) -> Violation:
     known = is_known_key(key)
-    values = {"key": key, "text": text or "nothing", "read": "null"}
+    values = {"path": format_path(path), "key": key, "text": text or "nothing", "read": "null"}
     if not text:
         return Violation(
             "DOC-08", path, values, severity="error" if known else "info",
@@ -274,7 +274,9 @@ def _fix(document: Document, value: Any, path: FieldPath, at: FieldPath, drop: b
         return {} if drop else _as_text(document, at, value)
     holder: Any = value
     for part in path[:-1]:
-        holder = holder.get(part) if isinstance(holder, dict) else holder[int(part)] if isinstance(holder, list) else None
+        holder = (
+            holder.get(part) if isinstance(holder, dict) else holder[int(part)] if isinstance(holder, list) else None
+        )
         if holder is None:
             return value
     last: Any = path[-1]

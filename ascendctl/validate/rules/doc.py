@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         "a label, annotation or nodeSelector value is a word that YAML 1.1 reads as true, false or "
         "null (null: info for keys that nobody here reads)",
-        "{text} is read as {read}, not as a text",
+        "{path}: {text} is read as {read}, not as a text",
         'quote it: {key}: "{text}"',
         outcome="API",
         about="The words are y, yes, on, true, n, no, off, false in lower, capitalised and upper case, and null, ~. A "
