@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod bound to a node of the snapshot."""
+    """A pod bound to a node of the snapshot. `asks` of `resource`; None = as many as it has chips."""
 
     name: str
     node: str
@@ -72,6 +72,8 @@ class Pod:
     annotations: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "default"
+    resource: str = ""
+    asks: int | None = None
 
 
 UNHEALTHY, PRESEPARATE, SUBHEALTHY, NO_ACCELERATOR = NODE_UNHEALTHY, PRE_SEPARATE, SUB_HEALTHY_CARD, UNKNOWN_ACCELERATOR
@@ -197,8 +199,8 @@ def _pods(pods: Sequence[Pod], nodes: Sequence[str], resources: Mapping[str, Res
         node=np.array([nodes.index(p.node) for p in pods], dtype=np.int32),
         job=np.array([jobs.index(p.job) if p.job else -1 for p in pods], dtype=np.int32),
         rank=np.array([p.rank for p in pods], dtype=np.int32),
-        resource=np.zeros(size, dtype=np.int16),
-        request=np.array([len(set(p.chips)) for p in pods], dtype=np.int32),
+        resource=np.array([list(resources).index(p.resource) if p.resource else 0 for p in pods], dtype=np.int16),
+        request=np.array([len(set(p.chips)) if p.asks is None else p.asks for p in pods], dtype=np.int32),
         chips=np.array([mask(p.chips) for p in pods], dtype=np.uint64),
         active=np.ones(size, dtype=np.bool_),
         terminating=np.zeros(size, dtype=np.bool_),
