@@ -16,8 +16,8 @@ from ascendctl.manifest.job import parse_go_int
 from ascendctl.snapshot.base_scan import Scan, scan
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, MAX_CHIP_ID
 from ascendctl.snapshot.cluster import Chips
-from ascendctl.snapshot.columns import TextColumn
 from ascendctl.snapshot.gojson import INT32, GoTypeError, integer, loads, members, text
+from ascendctl.snapshot.texts import TextColumn
 
 UINT32 = (0, (1 << 32) - 1)
 _FIELDS = frozenset(("DeviceID", "IP", "SuperDeviceID", "levelList"))
@@ -30,7 +30,6 @@ NO_CHIPS = Chips(
     TextColumn.blank(0),
     TextColumn.blank(0),
 )
-_SCAN, _BLOCK = 2048, 128  # nodes looked at together, so few that their data stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -96,41 +95,52 @@ class BaseInfos:
     chips: Chips
 
 
-def read_base_infos(annotations: Sequence[Any]) -> BaseInfos:
-    """Read the annotation of each node; None = it has none."""
-    n = len(annotations)
-    infos = BaseInfos(
-        np.zeros(n, np.uint64),
-        np.full(n, -1, np.int8),
-        np.zeros(n, np.bool_),
-        np.zeros(n, np.bool_),
-        np.zeros(n, np.int32),
-        np.zeros(n, np.bool_),
-        {},
-        NO_CHIPS,
-    )
-    parts: list[_Part] = []
-    slow: list[int] = []
-    plain, numbered = [], []
-    for i, raw in enumerate(annotations):
-        if type(raw) is str:
-            (numbered if '"DeviceID"' in raw else plain).append(i)
-    for nodes, with_device_ids in ((plain, False), (numbered, True)):
-        for first in range(0, len(nodes), _SCAN):
-            block = nodes[first : first + _SCAN]
-            found = scan([annotations[i] for i in block], with_device_ids)
-            slow += [node for node, good in zip(block, found.good.tolist(), strict=True) if not good]
-            parts.append(_scanned(infos, np.array(block, np.int64), found, with_device_ids))
-    slow.sort()
-    parts += [_decoded(infos, annotations, slow[first : first + _BLOCK]) for first in range(0, len(slow), _BLOCK)]
-    return replace(infos, chips=_chip_table(n, parts))
+class BaseReader:
+    """Reads the annotations of nodes batch by batch."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+
+    def add(self, annotations: Sequence[Any]) -> None:
+        """Append the annotations of some nodes; None = a node has none."""
+        part = _new_part(len(annotations))
+        kinds: tuple[list[int], list[int]] = [], []
+        for i, raw in enumerate(annotations):
+            if type(raw) is str:
+                kinds['"DeviceID"' in raw].append(i)
+        slow: list[int] = []
+        for with_device_ids, nodes in enumerate(kinds):
+            if nodes:
+                found = scan([annotations[i] for i in nodes], bool(with_device_ids))
+                slow += [node for node, good in zip(nodes, found.good.tolist(), strict=True) if not good]
+                _enter_scan(part, np.array(nodes, np.int64), found, bool(with_device_ids))
+        if slow:
+            slow.sort()
+            _enter_decoded(part, annotations, slow)
+        self._parts.append(part)
+
+    def infos(self, order: NDArray[np.int64]) -> BaseInfos:
+        """What the annotations of the nodes `order`, counted as they came, say."""
+        parts = self._parts or [_new_part(0)]
+        starts = np.cumsum([0, *(len(part.mask) for part in parts)])
+        place = np.full(int(starts[-1]), -1, np.int64)
+        place[order] = np.arange(len(order))
+        odd = {int(place[node + start]): s for part, start in zip(parts, starts, strict=False) for node, s in part.odd}
+        odd.pop(-1, None)
+        columns = [np.concatenate([getattr(part, name) for part in parts])[order] for name in _NODE_COLUMNS]
+        chips = [table for part in parts for table in part.tables]
+        owner = np.concatenate(
+            [table.owner + start for part, start in zip(parts, starts, strict=False) for table in part.tables]
+            or [np.zeros(0, np.int64)]
+        )
+        return BaseInfos(*columns, odd, _chip_table(len(order), place[owner], chips))
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Rows of the chip table, `node` ascending, ids ascending inside a node."""
+class _Table:
+    """Rows of the chip table: `owner` counts nodes inside of a part and rises, as do the ids of one node."""
 
-    node: NDArray[np.int64]
+    owner: NDArray[np.int64]
     chip: NDArray[np.int64]
     device: NDArray[np.int64]
     super_device: NDArray[np.int64]
@@ -138,36 +148,69 @@ class _Part:
     levels: TextColumn
 
 
-def _chip_table(n: int, parts: Sequence[_Part]) -> Chips:
-    """The chip table of all parts, in the order of the nodes."""
-    if not parts:
-        return replace(NO_CHIPS, ptr=np.zeros(n + 1, np.int32))
-    node = np.concatenate([part.node for part in parts])
-    chip, device, super_device = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("chip", "device", "super_device")
+@dataclass(frozen=True)
+class _Part:
+    """A batch of nodes: the columns of `BaseInfos`, and tables of their chips."""
+
+    mask: NDArray[np.uint64]
+    kind: NDArray[np.int8]
+    virtual: NDArray[np.bool_]
+    readable: NDArray[np.bool_]
+    count: NDArray[np.int32]
+    complete: NDArray[np.bool_]
+    odd: list[tuple[int, Shape]]
+    tables: list[_Table]
+
+
+_NODE_COLUMNS = ("mask", "kind", "virtual", "readable", "count", "complete")
+
+
+def _new_part(n: int) -> _Part:
+    return _Part(
+        np.zeros(n, np.uint64),
+        np.full(n, -1, np.int8),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.int32),
+        np.zeros(n, np.bool_),
+        [],
+        [],
     )
-    ip, levels = TextColumn.join([part.ip for part in parts]), TextColumn.join([part.levels for part in parts])
-    if len(parts) > 1 and (node[1:] < node[:-1]).any():
+
+
+def _chip_table(n: int, node: NDArray[np.int64], tables: Sequence[_Table]) -> Chips:
+    """The chip table of N nodes; `node` of each row of all tables, -1 = a node that does not count."""
+    if not tables:
+        return replace(NO_CHIPS, ptr=np.zeros(n + 1, np.int32))
+    chip, device, super_device = (
+        np.concatenate([getattr(table, name) for table in tables]) for name in ("chip", "device", "super_device")
+    )
+    ip, levels = TextColumn.join([table.ip for table in tables]), TextColumn.join([table.levels for table in tables])
+    if (node[1:] < node[:-1]).any() or (node < 0).any():
         order = np.argsort(node, kind="stable")
-        chip, device, super_device = chip[order], device[order], super_device[order]
+        order = order[node[order] >= 0]
+        node, chip, device, super_device = node[order], chip[order], device[order], super_device[order]
         ip, levels = ip.take(order), levels.take(order)
     ptr = np.concatenate([[0], np.cumsum(np.bincount(node, minlength=n))]).astype(np.int32)
     return Chips(ptr, chip.astype(np.int16), device.astype(np.int32), super_device, ip, levels)
 
 
-def _scanned(infos: BaseInfos, nodes: NDArray[np.int64], found: Scan, with_device_ids: bool) -> _Part:
+def _enter_scan(part: _Part, nodes: NDArray[np.int64], found: Scan, with_device_ids: bool) -> None:
     """Enter what a scan recognised. Its texts have one chip type each, and no virtual devices."""
     good = nodes[found.good]
-    owner = nodes[found.owner]
-    np.bitwise_or.at(infos.mask, owner, np.uint64(1) << found.chip.astype(np.uint64))
-    infos.kind[owner] = found.kind
-    infos.readable[good] = True
-    infos.complete[good] = with_device_ids
-    np.add.at(infos.count, owner, 1)
-    return _Part(owner, found.chip, found.device, found.super_device, found.ip, TextColumn.blank(len(owner)))
+    if not len(good):
+        return
+    first = np.flatnonzero(np.diff(found.owner, prepend=-1))
+    part.mask[good] = np.bitwise_or.reduceat(np.uint64(1) << found.chip.astype(np.uint64), first)
+    part.kind[good] = found.kind[first]
+    part.readable[good] = True
+    part.complete[good] = with_device_ids
+    part.count[good] = np.diff(first, append=len(found.owner))
+    blank = TextColumn.blank(len(found.owner))
+    part.tables.append(_Table(nodes[found.owner], found.chip, found.device, found.super_device, found.ip, blank))
 
 
-def _decoded(infos: BaseInfos, annotations: Sequence[Any], nodes: Sequence[int]) -> _Part:
+def _enter_decoded(part: _Part, annotations: Sequence[Any], nodes: Sequence[int]) -> None:
     """Decode and enter the annotations of some nodes as Go would."""
     decoded = [_decode(annotations[i]) for i in nodes]
     try:
@@ -175,24 +218,27 @@ def _decoded(infos: BaseInfos, annotations: Sequence[Any], nodes: Sequence[int])
     except (KeyError, TypeError, AttributeError, ValueError):  # some entry is not as every writer writes it
         decoded = [None if found is None else _checked(found) for found in decoded]
         ip, super_device, device, levels = _entry_columns(decoded)
-    start, owner, picked, chips = 0, [], [], []
+    start = 0
+    owner: list[int] = []
+    picked: list[int] = []
+    chips: list[int] = []
     for node, found in zip(nodes, decoded, strict=True):
         if found is None:
             continue
         shape = shape_of(tuple(found))
-        infos.mask[node], infos.virtual[node], infos.readable[node] = shape.mask, shape.virtual, True
-        infos.count[node] = len(found)
-        infos.complete[node] = shape.regular and all(device[start : start + len(found)] != NO_DEVICE_ID)
+        part.mask[node], part.virtual[node], part.readable[node] = shape.mask, shape.virtual, True
+        part.count[node] = len(found)
+        part.complete[node] = shape.regular and all(device[start : start + len(found)] != NO_DEVICE_ID)
         if shape.chip_type:
-            infos.kind[node] = CHIP_TYPES.index(shape.chip_type)
+            part.kind[node] = CHIP_TYPES.index(shape.chip_type)
         else:
-            infos.odd[node] = shape
+            part.odd.append((node, shape))
         owner += [node] * len(shape.rows)
         picked += [start + position for position, _ in shape.rows]
         chips += [chip for _, chip in shape.rows]
         start += len(found)
     device = device[picked]
-    return _Part(
+    table = _Table(
         np.array(owner, np.int64),
         np.array(chips, np.int64),
         np.where(device == NO_DEVICE_ID, -1, device),
@@ -200,6 +246,7 @@ def _decoded(infos: BaseInfos, annotations: Sequence[Any], nodes: Sequence[int])
         TextColumn.of([ip[i] for i in picked]),
         TextColumn.of([levels[i] for i in picked]),
     )
+    part.tables.append(table)
 
 
 def _decode(raw: Any) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, MAX_CHIP_ID
-from ascendctl.snapshot.columns import TextColumn
+from ascendctl.snapshot.texts import TextColumn
 
 QUOTE, BACKSLASH, COLON, COMMA, OPEN, CLOSE, ZERO = (ord(char) for char in '"\\:,{}0')
 SEPARATOR = b"\n"
@@ -100,11 +100,11 @@ def scan(texts: Sequence[str], with_device_ids: bool) -> Scan:
 
 def _cut(blob: Bytes, start: Ints, end: Ints) -> TextColumn:
     """Slices of a text that do not overlap, in ascending order."""
-    edges = np.zeros(len(blob) + 1, np.int8)
-    edges[start] = 1
-    edges[end] -= 1  # an empty slice begins and ends in one place
-    inside = np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
-    return TextColumn(blob[inside].tobytes(), np.cumsum(end - start))
+    edges = np.zeros(2 * len(start) + 2, np.int64)
+    edges[1:-1:2], edges[2:-1:2], edges[-1] = start, end, len(blob)
+    inside = np.zeros(len(edges) - 1, np.bool_)
+    inside[1::2] = True
+    return TextColumn(blob[np.repeat(inside, np.diff(edges))].tobytes(), np.cumsum(end - start))
 
 
 def _literal(blob: Bytes, at: Ints, text: bytes) -> Bools:

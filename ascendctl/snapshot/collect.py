@@ -1,24 +1,23 @@
 """From Kubernetes objects to the few fields that the scheduler plugin reads (chapter 30 §1, §5, §8.2).
 
-The objects themselves are let go as soon as they were looked at; what stays is one tuple an object.
+Nodes and pods become columns as they come; the objects themselves are let go at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ascendctl.snapshot.columns import scalar_text
 from ascendctl.snapshot.diagnostics import Findings
-from ascendctl.snapshot.pod_requests import pod_requests
+from ascendctl.snapshot.node_columns import LAST_APPLIED, NodeBuilder, as_dict, as_list
+from ascendctl.snapshot.pod_columns import PodBuilder
 
 MAX_NAME = 253
-BASE_INFO = "baseDeviceInfos"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-NPU_MARK = "huawei.com/"
+BATCH = 256
+"""Nodes and pods that become columns together: so few that they are still in the processor's cache."""
 
 DEVICE_PREFIX = "mindx-dl-deviceinfo-"
 NODE_PREFIX = "mindx-dl-nodeinfo-"
@@ -37,70 +36,7 @@ _READ_PREFIXES = (
     LEAF_NAME,
     "volcano-scheduler",
 )
-_POD_DOMAINS = frozenset(
-    ("huawei.com", "ascend.kubectl.kubernetes.io", "hccl", "volcano.sh", "scheduling.k8s.io", "scheduling.volcano.sh")
-)
-_NOTHING: Final[dict[str, Any]] = {}
 _PLACE_SHIFT = 40
-
-
-class _Keep(dict[str, bool]):
-    """Pod annotations that may matter: those without a domain and those of the domains above. Remembers its answers."""
-
-    def __missing__(self, key: str) -> bool:
-        domain, slash, _ = key.partition("/")
-        keep = self[key] = not slash or domain in _POD_DOMAINS
-        return keep
-
-
-class _Offers(dict[tuple[str, ...], tuple[tuple[str, ...], bool]]):
-    """Keys of a capacity map -> those of NPUs, and whether any is a scalar resource. Remembers its answers."""
-
-    def __missing__(self, keys: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-        npu = tuple(key for key in keys if NPU_MARK in key)
-        answer = self[keys] = npu, any(key not in ("cpu", "memory") for key in keys)
-        return answer
-
-
-_KEEP, _OFFERS = _Keep(), _Offers()
-
-
-class RawNode(NamedTuple):
-    """Fields of a Node object. `place` = where it stands, see `Collected.where`."""
-
-    name: str
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    base_info: Any
-    capacity: Mapping[str, Any]
-    allocatable: Mapping[str, Any]
-    scalars: bool
-    ready: bool
-    address: str
-    cordoned: bool
-    taints: Any
-    place: int
-
-
-class RawPod(NamedTuple):
-    """Fields of a Pod object. `node` is "" for a pod that is not bound; requests in thousandths."""
-
-    name: str
-    namespace: str
-    uid: str
-    node: str
-    phase: str
-    terminating: bool
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    requests: Mapping[str, int]
-    task_index: str
-    place: int
-
-    @property
-    def title(self) -> str:
-        """For diagnostics."""
-        return f"Pod {self.namespace}/{self.name}"
 
 
 class RawMap(NamedTuple):
@@ -119,10 +55,8 @@ class RawMap(NamedTuple):
 
 
 class RawGroup(NamedTuple):
-    """A PodGroup."""
+    """A PodGroup. `owner` is the name of its first owner, "" = none."""
 
-    name: str
-    namespace: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     phase: str
@@ -130,21 +64,29 @@ class RawGroup(NamedTuple):
     owner: str
 
 
-R = TypeVar("R", RawNode, RawPod, RawGroup)
+@dataclass
+class _Batch:
+    """Nodes or pods that wait to become columns."""
+
+    objects: list[dict[str, Any]] = field(default_factory=list)
+    metas: list[dict[str, Any]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
 
 
 @dataclass
 class Collected:
     """Everything kept of a dump. `sources` are file names, `skipped` counts objects by kind that nobody reads."""
 
-    nodes: dict[str, RawNode] = field(default_factory=dict)
-    pods: dict[tuple[str, str], RawPod] = field(default_factory=dict)
+    nodes: NodeBuilder = field(default_factory=NodeBuilder)
+    pods: PodBuilder = field(default_factory=PodBuilder)
     maps: dict[tuple[str, str], RawMap] = field(default_factory=dict)
     groups: dict[tuple[str, str], RawGroup] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
-    versions: dict[tuple[str, Any], Any] = field(default_factory=dict)
+    versions: dict[tuple[str, Hashable], Any] = field(default_factory=dict)
+    node_batch: _Batch = field(default_factory=_Batch)
+    pod_batch: _Batch = field(default_factory=_Batch)
 
     def where(self, place: int) -> str:
         """Text of a place: file and number of the object in it."""
@@ -158,42 +100,59 @@ def collect(objects: Iterable[Any], source: str, into: Collected) -> None:
     place = len(into.sources) - 1 << _PLACE_SHIFT
     for value in objects:
         place = _take(value, "", place, into)
+        if len(into.node_batch.objects) + len(into.pod_batch.objects) >= BATCH:
+            _flush(into)
+    _flush(into)
+
+
+def _flush(into: Collected) -> None:
+    """Turn the waiting nodes and pods into columns."""
+    nodes, pods = into.node_batch, into.pod_batch
+    into.node_batch, into.pod_batch = _Batch(), _Batch()
+    if nodes.objects and into.nodes.add(nodes.objects, nodes.metas, nodes.places):
+        for meta, place in zip(nodes.metas, nodes.places, strict=True):
+            _check_texts(meta, f"Node {meta['name']}", place, into)
+    if pods.objects and into.pods.add(pods.objects, pods.metas, pods.places):
+        for meta, place in zip(pods.metas, pods.places, strict=True):
+            _check_texts(meta, f"Pod {meta.get('namespace')}/{meta['name']}", place, into)
 
 
 def _take(value: Any, inherited: str, place: int, into: Collected) -> int:
     """Take one object or list; returns the place of the next object."""
     if type(value) is not dict:
         if isinstance(value, list):
-            for item in value:
-                place = _take(item, inherited, place, into)
-            return place
+            return _take_items(value, inherited, place, into)
         if value is not None:
             into.skipped["(no object)"] += 1
         return place + 1
     kind = value.get("kind") or inherited
-    take = _TAKERS.get(kind) if type(kind) is str else None
-    if take is not None:
+    if kind in _READ_KINDS:
         meta = value.get("metadata")
         name = meta.get("name") if type(meta) is dict else None
-        if type(name) is str and 0 < len(name) <= MAX_NAME:
-            take(value, meta, name, place, into)
-        else:
+        if type(name) is not str or not 0 < len(name) <= MAX_NAME:
             into.skipped[f"{kind} without a usable name"] += 1
+        elif kind == "Node":
+            _node(value, meta, name, place, into)  # type: ignore[arg-type]
+        elif kind == "Pod":
+            _pod(value, meta, name, place, into)  # type: ignore[arg-type]
+        elif kind == "ConfigMap":
+            _map(value, meta, name, place, into)  # type: ignore[arg-type]
+        else:
+            _group(value, meta, name, place, into)  # type: ignore[arg-type]
     elif type(kind) is str and kind.endswith("List") and isinstance(value.get("items", []), list | None):
-        for item in value.get("items") or ():
-            place = _take(item, kind[: -len("List")], place, into)
-        return place
+        return _take_items(value.get("items") or (), kind[: -len("List")], place, into)
     else:
         into.skipped[kind if type(kind) is str and kind else "(no kind)"] += 1
     return place + 1
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if type(value) is dict else _NOTHING
+_READ_KINDS = ("Node", "Pod", "ConfigMap", "PodGroup")
 
 
-def _list(value: Any) -> list[Any]:
-    return value if type(value) is list else []
+def _take_items(items: Sequence[Any], inherited: str, place: int, into: Collected) -> int:
+    for item in items:
+        place = _take(item, inherited, place, into)
+    return place
 
 
 def _version(meta: Mapping[str, Any]) -> Any:
@@ -201,7 +160,7 @@ def _version(meta: Mapping[str, Any]) -> Any:
     version = meta.get("resourceVersion")
     if version or "managedFields" not in meta:
         return version
-    fields = _list(meta["managedFields"])
+    fields = as_list(meta["managedFields"])
     return max((str(entry["time"]) for entry in fields if type(entry) is dict and "time" in entry), default=None)
 
 
@@ -210,165 +169,91 @@ def _age(version: Any) -> tuple[int, str]:
     return (int(text), "") if text.isdecimal() and len(text) < 20 else (-1, text)
 
 
-def _is_older(key: tuple[str, Any], title: str, meta: Mapping[str, Any], place: int, into: Collected) -> bool:
-    """Note the version of an object of which the dump has a copy already; True if that one is newer."""
-    into.findings.add("S306", "the object is in the dump more than once", title, source=into.where(place))
+def _supersedes(
+    kind: str, key: Hashable, repeated: bool, title: str, meta: Mapping[str, Any], place: int, into: Collected
+) -> bool:
+    """Note the version of an object; False if the dump has a newer copy of it already."""
     version = _version(meta)
-    if _age(version) < _age(into.versions.get(key)):
-        return True
-    into.versions[key] = version
-    return False
+    if repeated:
+        into.findings.add("S306", "the object is in the dump more than once", title, source=into.where(place))
+        if _age(version) < _age(into.versions.get((kind, key))):
+            return False
+    if version is not None:
+        into.versions[kind, key] = version
+    return True
 
 
-def _node(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
-    if name not in into.nodes:
-        if (version := _version(meta)) is not None:
-            into.versions["Node", name] = version
-    elif _is_older(("Node", name), "Node " + name, meta, place, into):
+def _append(batch: _Batch, value: dict[str, Any], meta: dict[str, Any], place: int) -> None:
+    batch.objects.append(value)
+    batch.metas.append(meta)
+    batch.places.append(place)
+
+
+def _check_texts(meta: Mapping[str, Any], title: str, place: int, into: Collected) -> None:
+    """Tell of labels and annotations that are no texts, as only files written by hand have."""
+    for field_name in ("labels", "annotations"):
+        found = as_dict(meta.get(field_name))
+        if found and set(map(type, found.values())) != {str}:
+            odd = ", ".join(str(key) for key, item in found.items() if type(item) is not str)
+            into.findings.add("S304", f"{odd} is no text", title, source=into.where(place))
+
+
+def _node(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+    rows = into.nodes.row_of
+    if not _supersedes("Node", name, name in rows, "Node " + name, meta, place, into):
         return
-    status, spec = _dict(value.get("status")), _dict(value.get("spec"))
-    capacity, allocatable = _dict(status.get("capacity")), _dict(status.get("allocatable"))
-    annotations = dict(_dict(meta.get("annotations")))
-    base_info = annotations.pop(BASE_INFO, None)
-    annotations.pop(LAST_APPLIED, None)
-    offered, scalars = _OFFERS[tuple(capacity)]
-    ready, _ = _OFFERS[tuple(allocatable)]
-    into.nodes[name] = RawNode(
-        name,
-        _dict(meta.get("labels")),
-        annotations,
-        base_info,
-        {key: capacity[key] for key in offered},
-        {key: allocatable[key] for key in ready},
-        scalars,
-        _is_ready(status.get("conditions")),
-        _internal_address(status.get("addresses")),
-        spec.get("unschedulable") is True,
-        spec.get("taints"),
-        place,
-    )
+    rows[name] = len(into.nodes) + len(into.node_batch.objects)
+    _append(into.node_batch, value, meta, place)
 
 
-def _is_ready(conditions: Any) -> bool:
-    """The first condition Ready decides."""
-    for condition in _list(conditions):
-        if type(condition) is dict and condition.get("type") == "Ready":
-            return condition.get("status") in ("True", True)
-    return False
-
-
-def _internal_address(addresses: Any) -> str:
-    for entry in _list(addresses):
-        if type(entry) is dict and entry.get("type") == "InternalIP":
-            return scalar_text(entry.get("address"))
-    return ""
-
-
-def _pod(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+def _pod(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
     namespace = meta.get("namespace")
     if type(namespace) is not str or not namespace:
         namespace = "default"
         into.findings.add("S305", "metadata.namespace is missing", f"Pod default/{name}", source=into.where(place))
-    key = namespace, name
-    if key not in into.pods:
-        if (version := _version(meta)) is not None:
-            into.versions["Pod", key] = version
-    elif _is_older(("Pod", key), f"Pod {namespace}/{name}", meta, place, into):
+    rows, key, title = into.pods.row_of, (namespace, name), f"Pod {namespace}/{name}"
+    if not _supersedes("Pod", key, key in rows, title, meta, place, into):
         return
-    spec, status = _dict(value.get("spec")), _dict(value.get("status"))
-    node, phase, uid = spec.get("nodeName"), status.get("phase"), meta.get("uid")
-    into.pods[key] = RawPod(
-        name,
-        namespace,
-        uid if type(uid) is str else "",
-        node if type(node) is str else "",
-        phase if type(phase) is str else "",
-        meta.get("deletionTimestamp") is not None,
-        _dict(meta.get("labels")),
-        {k: v for k, v in _dict(meta.get("annotations")).items() if _KEEP[k]},
-        pod_requests(spec),
-        _task_index(spec.get("containers")),
-        place,
-    )
+    rows[key] = len(into.pods) + len(into.pod_batch.objects)
+    _append(into.pod_batch, value, meta, place)
 
 
-def _task_index(containers: Any) -> str:
-    for container in _list(containers):
-        for entry in _list(_dict(container).get("env")):
-            if type(entry) is dict and entry.get("name") == "VC_TASK_INDEX":
-                return scalar_text(entry.get("value"))
-    return ""
-
-
-def _map(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+def _map(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
     if not name.startswith(_READ_PREFIXES):
         return
     namespace = scalar_text(meta.get("namespace"))
     title, key = f"ConfigMap {namespace or '(no namespace)'}/{name}", (namespace, name)
     if not namespace:
         into.findings.add("S305", "metadata.namespace is missing", title, source=into.where(place))
-    if key not in into.maps:
-        into.versions["ConfigMap", key] = _version(meta)
-    elif _is_older(("ConfigMap", key), title, meta, place, into):
+    if not _supersedes("ConfigMap", key, key in into.maps, title, meta, place, into):
         return
-    data = _dict(value.get("data"))
+    data = as_dict(value.get("data"))
     if odd := [key for key, text in data.items() if type(text) is not str]:
         into.findings.add("S304", f"data of {', '.join(map(str, odd))} is no text", title, source=into.where(place))
         data = {key: scalar_text(text) for key, text in data.items() if not isinstance(text, dict | list)}
     if value.get("binaryData"):
         into.findings.add("S304", "binaryData is ignored", title, source=into.where(place))
-    into.maps[key] = RawMap(name, namespace, _dict(meta.get("labels")), data, place)
+    into.maps[key] = RawMap(name, namespace, as_dict(meta.get("labels")), data, place)
 
 
-def _group(value: Mapping[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+def _group(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
     key = scalar_text(meta.get("namespace")) or "default", name
-    if key not in into.groups:
-        into.versions["PodGroup", key] = _version(meta)
-    elif _is_older(("PodGroup", key), f"PodGroup {key[0]}/{name}", meta, place, into):
+    title = f"PodGroup {key[0]}/{name}"
+    if not _supersedes("PodGroup", key, key in into.groups, title, meta, place, into):
         return
-    member = _dict(value.get("spec")).get("minMember")
-    owners = _list(meta.get("ownerReferences"))
-    owner = _dict(owners[0]).get("name") if owners else None
-    annotations = _dict(meta.get("annotations"))
+    _check_texts(meta, title, place, into)
+    member = as_dict(value.get("spec")).get("minMember")
+    owners = as_list(meta.get("ownerReferences"))
+    owner = as_dict(owners[0]).get("name") if owners else None
+    labels, annotations = (
+        {k: scalar_text(v) for k, v in as_dict(meta.get(name)).items() if not isinstance(v, dict | list)}
+        for name in ("labels", "annotations")
+    )
+    annotations.pop(LAST_APPLIED, None)
     into.groups[key] = RawGroup(
-        name,
-        key[0],
-        _dict(meta.get("labels")),
-        {k: v for k, v in annotations.items() if k != LAST_APPLIED},
-        scalar_text(_dict(value.get("status")).get("phase")),
+        labels,
+        annotations,
+        scalar_text(as_dict(value.get("status")).get("phase")),
         member if type(member) is int and 0 <= member < 1 << 31 else -1,
         owner if type(owner) is str else "",
     )
-
-
-_Taker = Callable[[Mapping[str, Any], dict[str, Any], str, int, Collected], None]
-_TAKERS: Final[dict[str, _Taker]] = {"Node": _node, "Pod": _pod, "ConfigMap": _map, "PodGroup": _group}
-
-
-def make_texts(collected: Collected) -> None:
-    """Turn labels and annotations that are no texts, as only files written by hand have, into texts."""
-    for node in _with_odd_values(collected.nodes.values()):
-        collected.nodes[node.name] = _with_texts(node, "Node " + node.name, collected.where(node.place), collected)
-    for pod in _with_odd_values(collected.pods.values()):
-        key = pod.namespace, pod.name
-        collected.pods[key] = _with_texts(pod, pod.title, collected.where(pod.place), collected)
-    for group in _with_odd_values(collected.groups.values()):
-        key = group.namespace, group.name
-        collected.groups[key] = _with_texts(group, f"PodGroup {key[0]}/{key[1]}", "", collected)
-
-
-def _with_odd_values(rows: Collection[R]) -> list[R]:
-    maps = chain((row.labels for row in rows), (row.annotations for row in rows))
-    if set(map(type, chain.from_iterable(map(dict.values, maps)))) <= {str}:  # type: ignore[arg-type]
-        return []
-    return [row for row in rows if not set(map(type, chain(row.labels.values(), row.annotations.values()))) <= {str}]
-
-
-def _with_texts(row: R, title: str, where: str, into: Collected) -> R:
-    odd = [key for found in (row.labels, row.annotations) for key, item in found.items() if type(item) is not str]
-    into.findings.add("S304", f"{', '.join(odd)} is no text", title, source=where)
-    return row._replace(labels=_texts(row.labels), annotations=_texts(row.annotations))  # type: ignore[return-value]
-
-
-def _texts(found: Mapping[str, Any]) -> dict[str, str]:
-    return {key: scalar_text(item) for key, item in found.items() if not isinstance(item, dict | list)}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,14 @@ class StringColumn:
         code = int(self.codes[row])
         return None if code < 0 else self.values[code]
 
+    def spread(self, of_value: Sequence[Any], absent: Any, dtype: type) -> NDArray[Any]:
+        """An array by row of what is known by value: `of_value` goes with `values`, rows without value get `absent`."""
+        return np.array([*of_value, absent], dtype)[self.codes]
+
+    def take(self, rows: NDArray[np.int64]) -> StringColumn:
+        """The column of some rows."""
+        return StringColumn(self.codes[rows], self.values)
+
     def equals(self, value: str) -> NDArray[np.bool_]:
         """bool[n]: rows whose value is `value`."""
         try:
@@ -34,69 +43,6 @@ class StringColumn:
         """The values row by row."""
         values = [*self.values, None]
         return [values[code] for code in self.codes.tolist()]
-
-
-class TextColumn(Sequence[str]):
-    """Texts that mostly differ, one a row, as one block of bytes: `ends` (int64[n]) are where they end in `blob`, UTF-8."""
-
-    def __init__(self, blob: bytes, ends: NDArray[np.int64]) -> None:
-        self.blob, self.ends = blob, ends
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> TextColumn:
-        """Pack texts. Lone surrogates, which no UTF-8 has, become question marks."""
-        joined = "".join(texts)
-        if joined.isascii():
-            return cls(joined.encode(), np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))))
-        parts = [text.encode("utf-8", "replace") for text in texts]
-        return cls(b"".join(parts), np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts))))
-
-    @classmethod
-    def blank(cls, rows: int) -> TextColumn:
-        """A column of empty texts."""
-        return cls(b"", np.zeros(rows, np.int64))
-
-    @classmethod
-    def join(cls, columns: Sequence[TextColumn]) -> TextColumn:
-        """The rows of several columns behind each other."""
-        starts = np.cumsum([0, *(len(column.blob) for column in columns)])
-        ends = [column.ends + start for column, start in zip(columns, starts, strict=False)]
-        return cls(b"".join(bytes(column.blob) for column in columns), np.concatenate(ends))
-
-    def take(self, rows: NDArray[np.int64]) -> TextColumn:
-        """The texts of some rows, in their order."""
-        begins = np.concatenate([[0], self.ends[:-1]])[rows] if len(self.ends) else np.zeros(0, np.int64)
-        sizes = self.ends[rows] - begins
-        ends = np.cumsum(sizes)
-        total = int(ends[-1]) if len(ends) else 0
-        picked = np.repeat(begins - (ends - sizes), sizes) + np.arange(total)
-        return TextColumn(np.frombuffer(self.blob, np.uint8)[picked].tobytes(), ends)
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
-        if isinstance(row, slice):
-            return tuple(self[i] for i in range(*row.indices(len(self))))
-        if row < 0:
-            row += len(self.ends)
-        if not 0 <= row < len(self.ends):
-            raise IndexError(row)
-        start = int(self.ends[row - 1]) if row else 0
-        return bytes(self.blob[start : int(self.ends[row])]).decode()
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Sequence)
-            and len(other) == len(self)
-            and all(a == b for a, b in zip(self, other, strict=True))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -123,30 +69,89 @@ class StringTable:
     def from_rows(cls, rows: Sequence[Mapping[str, str]], keys: Iterable[str] | None = None) -> StringTable:
         """Build from one mapping a row; with `keys`, only those. Values of other types become text as the API server
         would have stored it (chapter 30 §4.1); null counts as the empty text."""
-        cells = transpose(rows)
-        wanted = cells.keys() if keys is None else cells.keys() & frozenset(keys)
-        return cls(len(rows), {key: _column(len(rows), *cells[key]) for key in sorted(wanted)})
+        builder = TableBuilder(None if keys is None else frozenset(keys).__contains__)
+        builder.add(rows)
+        return builder.table()
 
 
-def transpose(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
-    """Cells by key: the rows that have it, and their values. Rows with the same keys are taken together, for rows of
-    Kubernetes objects of one kind mostly have the same keys."""
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for i, row in enumerate(rows):
-        keys = tuple(row)
-        group = alike.get(keys)
-        if group is None:
-            alike[keys] = [i]
-        else:
-            group.append(i)
-    cells: dict[str, tuple[list[int], list[Any]]] = {}
-    for keys, group in alike.items():
-        members = [rows[i] for i in group]
-        for key in keys:
-            filled, values = cells.setdefault(key, ([], []))
-            filled += group
-            values += map(itemgetter(key), members)
-    return cells
+class Pool(dict[str, int]):
+    """Numbers texts in the order in which they are first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        code = self[text] = len(self)
+        return code
+
+
+class TableBuilder:
+    """Gathers rows of strings batch by batch and makes a StringTable of them.
+
+    Rows of a batch with the same keys, as Kubernetes objects of one kind mostly have, are taken apart together. `keep`
+    says of a key whether the table shall have it. Other values than texts become the text that the API server would have
+    stored (chapter 30 §4.1); lists and maps are left out.
+    """
+
+    def __init__(self, keep: Callable[[str], bool] | None = None) -> None:
+        self.rows = 0
+        self._keep = keep
+        self._kept: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._cells: dict[str, tuple[array[int], array[int], Pool]] = {}
+
+    def add(self, batch: Sequence[Mapping[str, Any]]) -> bool:
+        """Append rows. True if a value was no text."""
+        odd = False
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for i, row in enumerate(batch, self.rows):
+            keys = tuple(row)
+            group = alike.get(keys)
+            if group is None:
+                alike[keys] = [i]
+            else:
+                group.append(i)
+        for keys, group in alike.items():
+            members = [batch[i - self.rows] for i in group] if len(alike) > 1 else batch
+            for key in self._kept_of(keys):
+                rows, codes, pool = self._cells.setdefault(key, (array("i"), array("i"), Pool()))
+                values: list[Any] = list(map(itemgetter(key), members))
+                if set(map(type, values)) != {str}:
+                    odd = True
+                    rows.extend(i for i, value in zip(group, values, strict=True) if not isinstance(value, dict | list))
+                    values = [scalar_text(value) for value in values if not isinstance(value, dict | list)]
+                else:
+                    rows.extend(group)
+                codes.extend(map(pool.__getitem__, values))
+        self.rows += len(batch)
+        return odd
+
+    def _kept_of(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        kept = self._kept.get(keys)
+        if kept is None:
+            kept = self._kept[keys] = keys if self._keep is None else tuple(filter(self._keep, keys))
+        return kept
+
+    def table(self, order: NDArray[np.int64] | None = None) -> StringTable:
+        """The table of all rows, or of those of `order` in that order. Values are numbered in the order of the rows, so
+        that the table does not depend on the order in which they came."""
+        count = self.rows if order is None else len(order)
+        columns = {}
+        for key in sorted(self._cells):
+            rows, codes, pool = self._cells[key]
+            column = np.full(self.rows, -1, np.int32)
+            column[np.frombuffer(rows, np.int32)] = np.frombuffer(codes, np.int32)
+            found = renumber(column if order is None else column[order], tuple(pool))
+            if found.values:
+                columns[key] = found
+        return StringTable(count, columns)
+
+
+def renumber(codes: NDArray[np.int32], values: Sequence[str]) -> StringColumn:
+    """The same column with values in the order of their first rows, and none that no row has."""
+    filled = np.flatnonzero(codes >= 0)
+    first = np.full(len(values), len(codes), np.int64)
+    first[codes[filled][::-1]] = filled[::-1]
+    order = np.argsort(first, kind="stable")[: int((first < len(codes)).sum())]
+    numbers = np.full(len(values) + 1, -1, np.int32)
+    numbers[order] = np.arange(len(order), dtype=np.int32)
+    return StringColumn(numbers[codes], tuple(map(values.__getitem__, order.tolist())))
 
 
 def scalar_text(value: Any) -> str:
@@ -160,16 +165,3 @@ def scalar_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return str(value)
-
-
-def _column(rows: int, filled: list[int], values: list[Any]) -> StringColumn:
-    if set(map(type, values)) != {str}:
-        values = [scalar_text(value) for value in values]
-    order = np.array(filled, dtype=np.int64)
-    if len(order) > 1 and bool((order[1:] < order[:-1]).any()):  # several groups of rows: values in row order again
-        sorting = np.argsort(order, kind="stable")
-        order, values = order[sorting], [values[i] for i in sorting.tolist()]
-    pool = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    codes = np.full(rows, -1, dtype=np.int32)
-    codes[order] = np.fromiter(map(pool.__getitem__, values), np.int32, len(values))
-    return StringColumn(codes, tuple(pool))

@@ -11,7 +11,7 @@ from typing import Any
 
 from ascendctl.snapshot.build import build, finish
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.snapshot.collect import LEAF_NAME, Collected, RawMap, collect, make_texts
+from ascendctl.snapshot.collect import LEAF_NAME, Collected, RawMap, collect
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.config_load import (
     CONFIG_KEY,
@@ -72,8 +72,7 @@ def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any]]]:
 def cluster_of(collected: Collected, config: SchedulerConfig | None, options: LoadOptions) -> Cluster:
     """The Cluster of what was collected."""
     profile = profile_of(options.profile)
-    make_texts(collected)
-    if not collected.nodes and not collected.maps:
+    if not collected.nodes.row_of and not collected.maps:
         name = collected.sources[0] if collected.sources else "snapshot"
         raise ReadError(
             name or "snapshot",

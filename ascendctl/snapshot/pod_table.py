@@ -1,4 +1,4 @@
-"""Pods of a dump -> PodTable and JobTable, and the chips that they hold (chapter 30 §5.4, §6.3)."""
+"""Which pods stand on which nodes, for which job, with which rank and chips (chapter 30 §5.4, §6.3)."""
 
 from __future__ import annotations
 
@@ -9,104 +9,119 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.manifest.attributes import merge, merge_annotations
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.names import natural_order
-from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_list
-from ascendctl.snapshot.cluster import JobTable, PodTable
-from ascendctl.snapshot.collect import Collected, RawPod
-from ascendctl.snapshot.columns import StringTable, TextColumn
+from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_lists
+from ascendctl.snapshot.cluster import PodTable
+from ascendctl.snapshot.collect import Collected
+from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.derive import PREFIX
-from ascendctl.snapshot.pod_requests import units
+from ascendctl.snapshot.pod_columns import PodColumns
+from ascendctl.snapshot.pod_requests import MAX_UNITS
 
 GROUP_NAME = "scheduling.k8s.io/group-name"
 RANK_INDEX = "hccl/rankIndex"
 STATEFUL_LABEL = "statefulset.kubernetes.io/pod-name"
 REAL = "huawei.com/AscendReal"
-FINISHED = ("Succeeded", "Failed")
 MAX_LIST_BYTES = 1 << 20
 MAX_PARTS = 100
+NO_RANK = -1
 
 _POD_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
-Key = tuple[str, str]
-
 
 @dataclass(frozen=True)
 class BoundPods:
-    """Pods of the dump that the tables hold, in table order, with node, job (-1 = none) and rank (-1 = none)."""
+    """The M pods that stand on a node of the snapshot: `rows` of `PodColumns`, node, job (-1 = none), rank (-1 = none).
+    `jobs` are namespace and name of the jobs."""
 
-    pods: Sequence[RawPod]
-    node: Sequence[int]
-    job: Sequence[int]
-    rank: Sequence[int]
-    jobs: Sequence[Key]
-
-
-def bind(collected: Collected, node_index: Mapping[str, int]) -> BoundPods:
-    """Order the pods, find their nodes and jobs, and give ranks to those without (chapter 30 §5.4, E38)."""
-    pods = list(collected.pods.values())
-    order = natural_order([pod.name for pod in pods])
-    order.sort(key=lambda i: pods[i].namespace)
-    bound: list[RawPod] = []
-    nodes: list[int] = []
-    members: dict[Key, list[RawPod]] = {}
-    with_bound: set[Key] = set()
-    for i in order:
-        pod = pods[i]
-        node = node_index.get(pod.node, -1)
-        group = pod.annotations.get(GROUP_NAME)
-        if group:
-            key = pod.namespace, group
-            members.setdefault(key, []).append(pod)
-            if node >= 0:
-                with_bound.add(key)
-        if node >= 0:
-            bound.append(pod)
-            nodes.append(node)
-    jobs = list(with_bound)
-    jobs = [jobs[i] for i in natural_order([name for _, name in jobs])]
-    jobs.sort(key=lambda key: key[0])
-    number = {key: i for i, key in enumerate(jobs)}
-    rank: dict[Key, int] = {}
-    for key in jobs:
-        rank |= _ranks(collected, key, members[key])
-    job = [number.get((pod.namespace, pod.annotations.get(GROUP_NAME, "")), -1) for pod in bound]
-    for pod, of_job in zip(bound, job, strict=True):
-        if of_job < 0:
-            rank |= _ranks(collected, None, [pod])
-    return BoundPods(bound, nodes, job, [rank.get((pod.namespace, pod.name), -1) for pod in bound], jobs)
+    rows: NDArray[np.int64]
+    node: NDArray[np.int32]
+    job: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    jobs: Sequence[tuple[str, str]]
 
 
-def _ranks(collected: Collected, job: Key | None, pods: Sequence[RawPod]) -> dict[Key, int]:
-    """Ranks of the pods of one job, by namespace and name; pods without get the free numbers in name order unless one is
-    terminating."""
-    texts: dict[Key, str] = {}
-    open_pods = []
-    for pod in pods:
-        key, given = (pod.namespace, pod.name), pod.annotations.get(RANK_INDEX)
-        if given and pod.phase != "Failed":
-            texts[key] = given
-        elif (own := pod.labels.get(STATEFUL_LABEL)) is not None:
-            texts[key] = own.rpartition("-")[2]
-        elif pod.task_index or given:
-            texts[key] = pod.task_index or given or ""
-        else:
-            open_pods.append(key)
-    if job is not None and open_pods and not any(pod.terminating for pod in pods):
-        used = set(texts.values())
-        free = (number for number in range(len(pods)) if str(number) not in used)
-        texts |= {key: str(number) for key, number in zip(open_pods, free, strict=False)}
-        if len(pods) > 1:
-            message = f"{len(open_pods)} pods carry no rank; they are numbered in name order"
-            collected.findings.add("S333", message, f"PodGroup {job[0]}/{job[1]}")
-    return {key: rank for key, text in texts.items() if (rank := _rank(text)) >= 0}
+def bind(collected: Collected, pods: PodColumns, node_index: Mapping[str, int]) -> BoundPods:
+    """Find nodes and jobs of the pods, and give ranks to those without (chapter 30 §5.4, E38)."""
+    node = pods.node.spread([node_index.get(name, -1) for name in pods.node.values], -1, np.int32)
+    bound = np.flatnonzero(node >= 0)
+    job, jobs = _jobs(pods, bound)
+    rank, open_pods = _given_ranks(pods)
+    _number_open_pods(collected, pods, job, jobs, rank, open_pods)
+    return BoundPods(bound, node[bound], job[bound], rank[bound], jobs)
+
+
+def _jobs(pods: PodColumns, bound: NDArray[np.int64]) -> tuple[NDArray[np.int32], list[tuple[str, str]]]:
+    """Job of every pod (-1 = none, or none of its pods is bound) and the jobs, by namespace, then natural name."""
+    group = pods.annotations.column(GROUP_NAME)
+    named = group.spread([bool(name) for name in group.values], False, np.bool_)
+    pair = np.where(named, pods.namespace.codes.astype(np.int64) * (len(group.values) + 1) + group.codes, -1)
+    found = np.unique(pair[bound])
+    found = found[found >= 0]
+    keys = [divmod(number, len(group.values) + 1) for number in found.tolist()]
+    jobs = [(pods.namespace.values[namespace], group.values[name]) for namespace, name in keys]
+    order = natural_order([name for _, name in jobs])
+    order.sort(key=[namespace for namespace, _ in jobs].__getitem__)
+    number = np.empty(len(jobs) + 1, np.int32)
+    number[order] = np.arange(len(jobs), dtype=np.int32)
+    number[-1] = -1
+    at = np.searchsorted(found, pair)
+    known = (at < len(found)) & (found[np.minimum(at, len(found) - 1)] == pair) if len(found) else at < 0
+    return number[np.where(known, at, len(jobs))], [jobs[i] for i in order]
 
 
 def _rank(text: str) -> int:
     number = parse_go_int(text)
-    return number if number is not None and 0 <= number < 1 << 31 else -1
+    return number if number is not None and 0 <= number < 1 << 31 else NO_RANK
+
+
+def _given_ranks(pods: PodColumns) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Ranks that the pods carry, and the pods that carry none in any form."""
+    given, own = pods.annotations.column(RANK_INDEX), pods.labels.column(STATEFUL_LABEL)
+    has_given = given.spread([bool(text) for text in given.values], False, np.bool_)
+    by_annotation = given.spread([_rank(text) for text in given.values], NO_RANK, np.int32)
+    by_label = own.spread([_rank(text.rpartition("-")[2]) for text in own.values], NO_RANK, np.int32)
+    by_index = pods.task_index.spread([_rank(text) for text in pods.task_index.values], NO_RANK, np.int32)
+    has_label, has_index = own.codes >= 0, pods.task_index.codes >= 0
+    first = has_given & ~pods.phase.equals("Failed")
+    rank = np.select(
+        [first, has_label, has_index, has_given], [by_annotation, by_label, by_index, by_annotation], NO_RANK
+    )
+    return rank.astype(np.int32), ~(has_given | has_label | has_index)
+
+
+def _number_open_pods(
+    collected: Collected,
+    pods: PodColumns,
+    job: NDArray[np.int32],
+    jobs: Sequence[tuple[str, str]],
+    rank: NDArray[np.int32],
+    open_pods: NDArray[np.bool_],
+) -> None:
+    """Give the pods of a job that carry no rank the free numbers in name order, unless one of its pods is terminating."""
+    for number in np.unique(job[open_pods & (job >= 0)]).tolist():
+        members = np.flatnonzero(job == number)
+        if pods.terminating[members].any():
+            continue
+        waiting = members[open_pods[members]]
+        used = {_rank_text(pods, row) for row in members.tolist()}
+        free = (i for i in range(len(members)) if str(i) not in used)
+        for row, value in zip(waiting.tolist(), free, strict=False):
+            rank[row] = value
+        if len(members) > 1:
+            message = f"{len(waiting)} pods carry no rank; they are numbered in name order"
+            collected.findings.add("S333", message, f"PodGroup {jobs[number][0]}/{jobs[number][1]}")
+
+
+def _rank_text(pods: PodColumns, row: int) -> str:
+    """The text that a pod's rank is taken from; used ranks are compared as texts."""
+    given = pods.annotations.get(row, RANK_INDEX) or ""
+    if given and pods.phase.get(row) != "Failed":
+        return given
+    own = pods.labels.get(row, STATEFUL_LABEL)
+    return own.rpartition("-")[2] if own is not None else pods.task_index.get(row) or given
 
 
 def legal(name: str, namespace: str) -> bool:
@@ -117,15 +132,6 @@ def legal(name: str, namespace: str) -> bool:
         and len(namespace) <= 63
         and _NAMESPACE.fullmatch(namespace) is not None
     )
-
-
-def chip_text(annotations: Mapping[str, str], chip_type: int) -> tuple[str, bool]:
-    """The list of chips of a pod and whether it is the physical one (AscendReal); "" = none."""
-    for key in (REAL, PREFIX + CHIP_TYPES[chip_type]):
-        text = annotations.get(key)
-        if text and (len(text) <= MAX_LIST_BYTES >> 2 or len(text.encode()) <= MAX_LIST_BYTES):
-            return text, key == REAL
-    return "", False
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,7 @@ class Holdings:
 
 def holdings(
     collected: Collected,
+    pods: PodColumns,
     bound: BoundPods,
     chip_type: NDArray[np.int8],
     odd_nodes: NDArray[np.bool_],
@@ -150,102 +157,119 @@ def holdings(
 ) -> Holdings:
     """Chips of every pod (chapter 30 §6.3). `device_ids` gives the map from DeviceID to physical id of a node whose
     annotations speak of DeviceIDs; the scheduler does not translate them, `translate` makes them count as used."""
-    kinds, odd_list = chip_type.tolist(), odd_nodes.tolist()
-    used, chips, parts = [0] * len(kinds), [], []
-    texts: dict[int, list[str]] = {}
-    cache: dict[tuple[int, str], tuple[int, int, int]] = {}
-    for pod, node in zip(bound.pods, bound.node, strict=True):
-        text, physical = chip_text(pod.annotations, kinds[node])
-        if not text:
-            chips.append(0)
-            parts.append(-1)
-            continue
-        facts = cache.get((kinds[node], text))
-        if facts is None:
-            facts = cache[kinds[node], text] = parse_list(text, CHIP_TYPES[kinds[node]])[:3]
-        count, held, exact = facts
-        if not physical and (chip_of := device_ids(node)) is not None:
-            held = _translated(held, chip_of)
+    m = len(bound.rows)
+    held, exact = np.zeros(m, np.uint64), np.zeros(m, np.uint64)
+    parts = np.full(m, -1, np.int32)
+    real = pods.annotations.column(REAL).take(bound.rows)
+    physical = real.spread([_usable(text) for text in real.values], False, np.bool_)
+    odd: dict[int, list[str]] = {}
+    active = pods.active[bound.rows]
+    for kind in np.unique(chip_type[bound.node]).tolist():
+        same = chip_type[bound.node] == kind
+        wanted = pods.annotations.column(PREFIX + CHIP_TYPES[kind]).take(bound.rows)
+        chosen = wanted.spread([_usable(text) for text in wanted.values], False, np.bool_)
+        for column, rows in ((real, same & physical), (wanted, same & ~physical & chosen)):
+            _fill(column, CHIP_TYPES[kind], rows, held, exact, parts)
+            for i in np.flatnonzero(rows & odd_nodes[bound.node] & active).tolist():
+                odd.setdefault(int(bound.node[i]), []).extend((column.get(i) or "").split(","))
+    for i in np.flatnonzero((parts >= 0) & ~physical).tolist():
+        chip_of = device_ids(int(bound.node[i]))
+        if chip_of is not None:
+            held[i] = _translated(int(held[i]), chip_of)
             if translate:
-                exact = held
-                _tell(collected, "S338", "DeviceIDs are read as the chips they mean", pod)
-        chips.append(held)
-        counted = pod.phase not in FINISHED and _counts(collected, pod, count)
-        parts.append(count if counted else -1)
-        if counted:
-            used[node] |= exact
-            if odd_list[node]:
-                texts.setdefault(node, []).extend(text.split(","))
-    return Holdings(np.array(chips, np.uint64), np.array(used, np.uint64), np.array(parts, np.int32), texts)
+                exact[i] = held[i]
+                _tell(collected, pods, bound, i, "S338", "DeviceIDs are read as the chips they mean")
+    counted = _counted(collected, pods, bound, parts, active)
+    used = np.zeros(len(chip_type), np.uint64)
+    np.bitwise_or.at(used, bound.node[counted], exact[counted])
+    return Holdings(held, used, np.where(counted, parts, -1).astype(np.int32), odd)
 
 
-def _translated(mask: int, device_ids: Mapping[int, int]) -> int:
+def _usable(text: str) -> bool:
+    return bool(text) and (len(text) <= MAX_LIST_BYTES >> 2 or len(text.encode("utf-8", "replace")) <= MAX_LIST_BYTES)
+
+
+def _fill(
+    column: StringColumn,
+    chip_type: str,
+    rows: NDArray[np.bool_],
+    held: NDArray[np.uint64],
+    exact: NDArray[np.uint64],
+    parts: NDArray[np.int32],
+) -> None:
+    """Enter the lists of some pods, each distinct text parsed once."""
+    if rows.any():
+        codes = column.codes[rows]
+        distinct, at = np.unique(codes, return_inverse=True)
+        facts = parse_lists([column.values[code] for code in distinct.tolist()], chip_type)
+        held[rows], exact[rows], parts[rows] = facts.mask[at], facts.exact[at], facts.count[at]
+
+
+def _translated(mask: int, chip_of: Mapping[int, int]) -> int:
     result = 0
     for number in range(mask.bit_length()):
-        if mask >> number & 1 and number in device_ids:
-            result |= 1 << device_ids[number]
+        if mask >> number & 1 and number in chip_of:
+            result |= 1 << chip_of[number]
     return result
 
 
-def _counts(collected: Collected, pod: RawPod, count: int) -> bool:
-    if not legal(pod.name, pod.namespace):
-        _tell(collected, "S322", "the name is none that Kubernetes allows; its chips are not counted", pod)
-        return False
-    if count > MAX_PARTS:
-        _tell(collected, "S323", f"{count} chips named; they are not counted", pod)
-        return False
-    return True
-
-
-def _tell(collected: Collected, code: str, message: str, pod: RawPod) -> None:
-    collected.findings.add(code, message, pod.title, pod.node, collected.where(pod.place))
-
-
-def pod_table(bound: BoundPods, held: Holdings, resources: Sequence[str]) -> PodTable:
-    """The table of bound pods; `resources` are the names that its column `resource` indexes."""
-    pods = bound.pods
-    index = {name: i for i, name in enumerate(resources)}
-    names = [min(pod.requests, default="") for pod in pods]
-    return PodTable(
-        names=tuple(pod.name for pod in pods),
-        namespaces=tuple(pod.namespace for pod in pods),
-        uids=TextColumn.of([pod.uid for pod in pods]),
-        node=np.array(bound.node, np.int32),
-        job=np.array(bound.job, np.int32),
-        rank=np.array(bound.rank, np.int32),
-        resource=np.array([index.get(name, -1) for name in names], np.int16),
-        request=np.array([units(pod.requests.get(name, 0)) for pod, name in zip(pods, names, strict=True)], np.int32),
-        chips=held.chips,
-        active=np.array([pod.phase not in FINISHED for pod in pods], np.bool_),
-        terminating=np.array([pod.terminating for pod in pods], np.bool_),
-        phase=tuple(pod.phase for pod in pods),
-        labels=StringTable.from_rows([pod.labels for pod in pods]),
-        annotations=StringTable.from_rows([pod.annotations for pod in pods]),
-    )
-
-
-def job_table(collected: Collected, bound: BoundPods) -> JobTable:
-    """Jobs of the bound pods: PodGroup where the dump has it, labels and annotations merged as the scheduler does."""
-    members: list[list[int]] = [[] for _ in bound.jobs]
-    for row, job in enumerate(bound.job):
-        if job >= 0:
-            members[job].append(row)
-    labels, annotations = [], []
-    groups = [collected.groups.get(key) for key in bound.jobs]
-    for group, rows in zip(groups, members, strict=True):
-        rows.sort(key=lambda row: bound.rank[row] if bound.rank[row] >= 0 else 1 << 31)
-        pods = [bound.pods[row] for row in rows]
-        if group is None and len(pods) == 1:
-            labels.append(pods[0].labels)
+def _counted(
+    collected: Collected, pods: PodColumns, bound: BoundPods, parts: NDArray[np.int32], active: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """bool[M]: pods whose chips the plugin counts."""
+    counted = active & (parts >= 0)
+    for i in np.flatnonzero(counted).tolist():
+        row = int(bound.rows[i])
+        if not legal(pods.names[row], pods.namespace.get(row) or ""):
+            message = "the name is none that Kubernetes allows; its chips are not counted"
+            _tell(collected, pods, bound, i, "S322", message)
+        elif parts[i] > MAX_PARTS:
+            _tell(collected, pods, bound, i, "S323", f"{parts[i]} chips named; they are not counted")
         else:
-            labels.append(merge(group.labels if group else {}, (pod.labels for pod in pods)))
-        annotations.append(merge_annotations(group.annotations if group else {}, (pod.annotations for pod in pods)))
-    return JobTable(
-        names=tuple(name for _, name in bound.jobs),
-        namespaces=tuple(namespace for namespace, _ in bound.jobs),
-        phases=tuple(group.phase if group else "" for group in groups),
-        min_available=np.array([group.min_member if group else -1 for group in groups], np.int32),
-        labels=StringTable.from_rows(labels),
-        annotations=StringTable.from_rows(annotations),
-        owners=tuple(group.owner if group else "" for group in groups),
+            continue
+        counted[i] = False
+    return counted
+
+
+def _tell(collected: Collected, pods: PodColumns, bound: BoundPods, i: int, code: str, message: str) -> None:
+    row = int(bound.rows[i])
+    where = collected.where(int(pods.place[row]))
+    collected.findings.add(code, message, pods.title(row), pods.node.get(row) or "", where)
+
+
+def pod_table(pods: PodColumns, bound: BoundPods, held: Holdings, resources: Sequence[str]) -> PodTable:
+    """The table of bound pods; `resources` are the names that its column `resource` indexes. Of several resources a pod
+    counts with the first."""
+    rows = bound.rows
+    resource = np.full(len(pods.names), -1, np.int16)
+    request = np.zeros(len(pods.names), np.int64)
+    for i, name in reversed(list(enumerate(resources))):
+        if name in pods.requests:
+            asking, amounts = pods.requests[name]
+            resource[asking], request[asking] = i, amounts // 1000
+    row_list = rows.tolist()
+    namespaces, phases = pods.namespace.take(rows).to_list(), pods.phase.take(rows).to_list()
+    return PodTable(
+        names=tuple(map(pods.names.__getitem__, row_list)),
+        namespaces=tuple(namespace or "" for namespace in namespaces),
+        uids=pods.uids.take(rows),
+        node=bound.node,
+        job=bound.job,
+        rank=bound.rank,
+        resource=resource[rows],
+        request=np.clip(request[rows], 0, MAX_UNITS).astype(np.int32),
+        chips=held.chips,
+        active=pods.active[rows],
+        terminating=pods.terminating[rows],
+        phase=tuple(phase or "" for phase in phases),
+        labels=_taken(pods.labels, rows),
+        annotations=_taken(pods.annotations, rows),
     )
+
+
+def _taken(table: StringTable, rows: NDArray[np.int64]) -> StringTable:
+    """Some rows of a table, values numbered again."""
+    from ascendctl.snapshot.columns import renumber
+
+    columns = {key: renumber(column.codes[rows], column.values) for key, column in table.columns.items()}
+    return StringTable(len(rows), {key: column for key, column in columns.items() if column.values})
