@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,8 @@ class Cluster:
     JSON text of spec.taints, "" = none.
     `resources`: columns by resource name, every huawei.com/ name that some node offers or lists.
     `diagnostics`: what is wrong with the dump; `skipped`: objects that nobody reads, by kind; `clusterd_mode`: which
-    ConfigMaps the device data came from; `profile`: the version of the plugin whose behaviour was applied.
+    ConfigMaps the device data came from; `profile`: the version of the plugin whose behaviour was applied;
+    `hypernodes`: HyperNode objects by name, read by `topology.hypernode`.
     """
 
     names: tuple[str, ...]
@@ -162,6 +164,7 @@ class Cluster:
     leaves: LeafTopology | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    hypernodes: tuple[Mapping[str, Any], ...] = ()
     clusterd_mode: bool = True
     profile: str = "26.1"
 

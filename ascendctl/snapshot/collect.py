@@ -81,6 +81,7 @@ class Collected:
     pods: PodBuilder = field(default_factory=PodBuilder)
     maps: dict[tuple[str, str], RawMap] = field(default_factory=dict)
     groups: dict[tuple[str, str], RawGroup] = field(default_factory=dict)
+    hypernodes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
@@ -137,6 +138,8 @@ def _take(value: Any, inherited: str, place: int, into: Collected) -> int:
             _pod(value, meta, name, place, into)  # type: ignore[arg-type]
         elif kind == "ConfigMap":
             _map(value, meta, name, place, into)  # type: ignore[arg-type]
+        elif kind == "HyperNode":
+            _hypernode(value, meta, name, place, into)  # type: ignore[arg-type]
         else:
             _group(value, meta, name, place, into)  # type: ignore[arg-type]
     elif type(kind) is str and kind.endswith("List") and isinstance(value.get("items", []), list | None):
@@ -146,7 +149,7 @@ def _take(value: Any, inherited: str, place: int, into: Collected) -> int:
     return place + 1
 
 
-_READ_KINDS = ("Node", "Pod", "ConfigMap", "PodGroup")
+_READ_KINDS = ("Node", "Pod", "ConfigMap", "PodGroup", "HyperNode")
 
 
 def _take_items(items: Sequence[Any], inherited: str, place: int, into: Collected) -> int:
@@ -234,6 +237,14 @@ def _map(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, int
     if value.get("binaryData"):
         into.findings.add("S304", "binaryData is ignored", title, source=into.where(place))
     into.maps[key] = RawMap(name, namespace, as_dict(meta.get("labels")), data, place)
+
+
+def _hypernode(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
+    """Kept as it is, but for metadata: `topology.hypernode` reads it where somebody asks for it."""
+    if _supersedes("HyperNode", name, name in into.hypernodes, "HyperNode " + name, meta, place, into):
+        version = value.get("apiVersion") or "topology.volcano.sh/v1alpha1"
+        kept = {"apiVersion": version, "kind": "HyperNode", "metadata": {"name": name}, "spec": value.get("spec")}
+        into.hypernodes[name] = kept
 
 
 def _group(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:

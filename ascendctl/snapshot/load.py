@@ -88,7 +88,8 @@ def cluster_of(collected: Collected, config: SchedulerConfig | None, options: Lo
     frame = build(collected, rows, config, profile, options)
     cluster = finish(frame, rows, config, profile)
     leaves = _leaves(collected, cluster)
-    return replace(cluster, leaves=leaves, diagnostics=collected.findings.sorted())
+    hypernodes = tuple(collected.hypernodes[name] for name in sorted(collected.hypernodes))
+    return replace(cluster, leaves=leaves, hypernodes=hypernodes, diagnostics=collected.findings.sorted())
 
 
 def _find(collected: Collected, name: str, namespace: str) -> RawMap | None:

@@ -247,6 +247,20 @@ def _selected(selector: Mapping[str, Any], cluster: Cluster) -> NDArray[np.bool_
     return found
 
 
+def hypernode_cluster(cluster: Cluster, reserve: int = 0) -> tuple[Cluster, tuple[LevelProblem, ...]]:
+    """The snapshot with the HyperNodes that it holds as its only tree; and all problems found on the way.
+
+    Raises HyperNodeError if it holds no valid one, or if Volcano would take none of them.
+    """
+    items, refused = read_hypernodes(cluster.hypernodes)
+    if not items:
+        why = f": {refused[0].message}" if refused else ", export them: kubectl get hypernodes -o json"
+        raise HyperNodeError(f"the snapshot holds no HyperNode{why}")
+    forest = resolve(items, cluster)
+    found, problems = overlay(cluster, forest, reserve)
+    return found, (*refused, *forest.problems, *problems)
+
+
 def overlay(cluster: Cluster, forest: HyperNodes, reserve: int = 0) -> tuple[Cluster, tuple[LevelProblem, ...]]:
     """The snapshot with the HyperNodes as its only tree, one level a tier, `reserve` spare nodes per level-1 unit; and
     ML-H06, ML-H07. The tree's labels are of this program's making: `hypernode.tier-N`."""

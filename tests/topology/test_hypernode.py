@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+import ascendctl
+from ascendctl.engine.api import place
 from ascendctl.engine.policies.multilevel_plan import Attempt, NoPlan, Plan, plan, shape
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.hypernode import (
@@ -13,6 +16,7 @@ from ascendctl.topology.hypernode import (
     HyperNodeError,
     HyperNodes,
     compile_pattern,
+    hypernode_cluster,
     overlay,
     read_hypernodes,
     resolve,
@@ -29,7 +33,8 @@ from ascendctl.topology.hypernode_jobs import (
     read_constraint,
 )
 from ascendctl.topology.tree import build_trees, byte_ranks
-from tests.engine.policies.tree_world import inputs, make_case
+from tests import cases
+from tests.engine.policies.tree_world import groups, inputs, make_case
 
 
 def hypernode(name: str, tier: int, *members: Any, tier_name: str = "") -> dict[str, Any]:
@@ -311,6 +316,31 @@ def test_label_discovery() -> None:
     assert discovery_levels(["zone", "superpod", "rack", "kubernetes.io/hostname"]) == ("rack", "superpod", "zone")
     with pytest.raises(TopologyError):
         discovery_levels(["zone", "zone"])
+
+
+def test_hypernodes_of_a_dump_place_a_job() -> None:
+    """Objects in the dump, also as a typed list whose items name no kind; the job is planned on their tree."""
+    case = make_case("X:node0..node7", 4, "level1=2,level2=4", busy="node0")
+    job = ascendctl.load_jobs(cases.manifest(case))[0]
+    bare = [{key: value for key, value in item.items() if key not in ("kind", "apiVersion")} for item in H01[4:]]
+    objects = [*cases.objects(case), *H01[:4], {"kind": "HyperNodeList", "items": bare}]
+    cluster = ascendctl.load_snapshot(objects)
+    assert [item["metadata"]["name"] for item in cluster.hypernodes] == ["s0", "s1", "s2", "s3", "s4", "s5", "s6"]
+    assert "HyperNode" not in cluster.skipped
+    found, problems = hypernode_cluster(cluster, reserve=1)
+    assert problems == ()
+    result = place(job, found)
+    assert groups(result) == "node4,node5 | node6,node7"
+    assert result.metrics["tree"] == ROOT
+    assert result.metrics["units"] == {"0": "s6/s5/s2", "1": "s6/s5/s3"}
+
+
+def test_dump_without_hypernodes() -> None:
+    with pytest.raises(HyperNodeError, match="kubectl get hypernodes"):
+        hypernode_cluster(snapshot())
+    broken = hypernode("s0", -1, "node0")
+    with pytest.raises(HyperNodeError, match=r"spec\.tier"):
+        hypernode_cluster(replace(snapshot(), hypernodes=(broken,)))
 
 
 def test_long_chains_need_no_deep_recursion() -> None:
