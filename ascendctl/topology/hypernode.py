@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.config import TreeLevel
-from ascendctl.topology.levels import TREE_LABEL, LevelProblem
+from ascendctl.topology.levels import MAX_LEVELS, TREE_LABEL, LevelProblem
 
 KIND, GROUP = "HyperNode", "topology.volcano.sh/"
 ROOT = "<cluster-top-hypernode>"
@@ -265,6 +265,9 @@ def overlay(cluster: Cluster, forest: HyperNodes, reserve: int = 0) -> tuple[Clu
     """The snapshot with the HyperNodes as its only tree, one level a tier, `reserve` spare nodes per level-1 unit; and
     ML-H06, ML-H07. The tree's labels are of this program's making: `hypernode.tier-N`."""
     problems = _shared(forest, cluster)
+    if len(forest.tiers) > MAX_LEVELS:
+        text = f"the HyperNodes have {len(forest.tiers)} tiers, trees of more than {MAX_LEVELS} levels are not safe"
+        problems.append(LevelProblem("ML-C09", "error", text))
     owner: list[str | None] = [None] * cluster.size
     for name in sorted(forest.items, key=lambda name: (forest.items[name].tier, name)):
         for node in forest.nodes[name].tolist():
