@@ -1,0 +1,51 @@
+"""`ascendctl schema`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ascendctl.cli import common
+
+FORMATS = ("json", "yaml")
+
+
+@click.command("schema", short_help="Print the JSON Schema of a kind or product.")
+@click.argument("name", required=False, metavar="[KIND|PRODUCT]")
+@common.output_option(FORMATS, "json")
+def command(name: str | None, outputs: list[tuple[str, str]]) -> None:
+    """Print the JSON Schema (2020-12) of a kind, of a product's jobs, or of what a command prints; without a name, list
+    all of them.
+
+    What is printed stands alone: no reference leads to another file, so that editors and other tools can use it without
+    a network. KIND is a Kubernetes kind or kubectl's short name, PRODUCT the first column of `ascendctl products`.
+
+    \b
+    Examples:
+      ascendctl schema AscendJob > ascendjob.schema.json
+      ascendctl schema a3-pod
+      ascendctl schema placement-result
+    """
+    from ascendctl.report import schemas
+
+    if name is None:
+        from ascendctl.report.text import table
+
+        click.echo(table(((n, group, title) for group, n, title in schemas.all_schemas()), ("NAME", "GROUP", "TITLE")))
+        return
+    found = schemas.find_schema(name)
+    if found is None:
+        raise click.BadParameter(_unknown(name), param_hint="KIND|PRODUCT")
+    from ascendctl.report.machine import dump
+
+    document: dict[str, Any] = schemas.bundle(found)
+    common.emit(outputs, lambda form: dump(document, form))
+
+
+def _unknown(name: str) -> str:
+    from ascendctl.report.schemas import all_schemas
+    from ascendctl.validate.nearest import nearest
+
+    near = nearest(name.lower(), [known for _, known, _ in all_schemas()])
+    return f"no schema {name!r}" + (f"; did you mean {near}?" if near else "; `ascendctl schema` lists them")
