@@ -18,6 +18,13 @@ from ascendctl.yamlio.document import Document, FieldPath, Mark, format_path, js
 READING = frozenset(("DOC-07", "DOC-08", "DOC-09", "DOC-11", "DOC-14"))
 ONCE = frozenset(("K8S-18", "K8S-20", "ENV-01", "ENV-04", "ENV-07", "RSC-06", "RSC-18"))
 """Rules that would say the same of every pod template: the first one speaks for the document."""
+HALF_RULES = frozenset(
+    ["DOC-07", "DOC-08", "DOC-11", "DOC-14", "ENV-02", "ENV-05", "K8S-19", "K8S-22", "K8S-25", "RES-13"]
+    + [f"K8S-{number:02}" for number in range(5, 15)]
+)
+"""Pod-level rules: all that is said of templates inside unknown kinds (chapter 40 §1.12 c)."""
+_OWN_HINT = frozenset(("DOC-06", "DOC-13", "DOC-16"))
+"""Rules about the key; what the value looks like does not matter to them."""
 PLACEHOLDER_HINT = "looks like a placeholder that was never filled in"
 
 
@@ -67,7 +74,7 @@ def _one_cause(found: Iterable[Found]) -> list[Found]:
     result, said = [], set()
     for one in kept:
         rule = one.violation.rule
-        if one.place in refused and rule not in READING:
+        if one.place in refused and rule not in READING and one.at is None:
             continue
         if rule == "DOC-13" and one.place in judged:
             continue
@@ -92,8 +99,10 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
     if rule is None:
         raise LookupError(f"no rule {violation.rule}")
     severity = violation.severity or rule.severity
-    if entry is not None and entry.case == HALF and severity == "error":
-        severity = "warning"
+    if entry is not None and entry.case == HALF and violation.rule != "DOC-03":
+        if violation.rule not in HALF_RULES:
+            return None
+        severity = "warning" if severity == "error" else severity
     if violation.rule == "DOC-06" and options.strict:
         severity = "error"
     severity = options.severity(violation.rule, severity)
@@ -105,7 +114,7 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
     line, column = one.at or _position(one, mark)
     hint = hint_of(rule, violation)
     value = _value(one)
-    if isinstance(value, str) and violation.rule != "DOC-13" and (is_placeholder(value) or value in ("x", "X")):
+    if isinstance(value, str) and violation.rule not in _OWN_HINT and (is_placeholder(value) or value in ("x", "X")):
         hint = PLACEHOLDER_HINT
     prefix = f"doc[{one.document.index}]:" if documents > 1 else ""
     outcome = outcome_of(rule) if severity == "error" and not _says_outcome(rule.message) else ""

@@ -16,7 +16,7 @@ from ascendctl.validate.finish import Found, findings
 from ascendctl.validate.options import Options
 from ascendctl.validate.report import Checked
 from ascendctl.validate.rule import Violation
-from ascendctl.validate.rules import doc
+from ascendctl.validate.rules import doc, scaling
 from ascendctl.validate.rules.comment import Disable, disables
 from ascendctl.validate.schemas import KIND_SCHEMAS
 from ascendctl.validate.structure import structure, without_nulls
@@ -88,7 +88,7 @@ def evaluate(loaded: Loaded, options: Options, others: Mapping[ObjectKey, Any]) 
     found += [Found(_document(entry), violation, entry) for entry, violation in doc.duplicates(loaded.entries)]
     for entry in judged:
         found += [Found(_document(entry), violation, entry) for violation in _rules(entry, context)]
-    skipped = sum(entry.case in (COMPANION, UNKNOWN) or is_plain_config_map(entry) for entry in loaded.entries)
+    skipped = sum(e.case in (COMPANION, UNKNOWN) or is_plain_config_map(e, context) for e in loaded.entries)
     checked = Checked(
         loaded.file, loaded.documents, skipped, sum(entry.case == HALF for entry in judged),
         tuple((entry.document.index, entry.object, entry.line) for entry in judged),
@@ -100,9 +100,9 @@ def _document(entry: Entry) -> Document:
     return entry.document
 
 
-def is_plain_config_map(entry: Entry) -> bool:
+def is_plain_config_map(entry: Entry, context: Context) -> bool:
     """True for a ConfigMap that MindCluster does not read (chapter 40 §1.12 b)."""
-    if entry.kind_name != "ConfigMap":
+    if entry.kind_name != "ConfigMap" or scaling.users(entry, context):
         return False
     data = entry.get("data")
     return not (
@@ -112,7 +112,7 @@ def is_plain_config_map(entry: Entry) -> bool:
 
 
 def _rules(entry: Entry, context: Context) -> Iterator[Violation]:
-    if is_plain_config_map(entry):
+    if is_plain_config_map(entry, context):
         yield from doc.script_returns(entry)
         return
     yield from doc.check(entry)
@@ -121,7 +121,9 @@ def _rules(entry: Entry, context: Context) -> Iterator[Violation]:
             yield from _family(name, entry, context)
     if entry.pods and entry.case != HALF:
         from ascendctl.validate.jobs import judge
+        from ascendctl.validate.rules.pgr import pods
 
+        yield from pods(entry, context)
         yield from judge(entry, context)
     if entry.pods or entry.kind_name == "ConfigMap":
         for name in ("resources", "rsc", "env", "rtb"):

@@ -34,6 +34,8 @@ def field_places(name: str, volcano: str, pointer: str = "") -> dict[str, tuple[
                 walk(part, file, (*path, key), seen)
         for keyword in ("items", "additionalProperties"):
             walk(schema.get(keyword), file, (*path, "*"), seen)
+        for part in schema.get("allOf", ()):
+            walk(part.get("then", part), file, path, seen)
 
     walk(at_pointer(for_release(name, volcano), pointer), name, (), ())
     return {key: tuple(found) for key, found in places.items()}

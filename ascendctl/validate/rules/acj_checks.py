@@ -130,7 +130,7 @@ def _ports(entry: Entry) -> Iterator[Violation]:
     """ACJ-19, ACJ-20."""
     leader_name = FRAMEWORK_LEADERS.get(entry.labels.get("framework", ""), "")
     leader = next((pod for pod in entry.pods if pod.role == leader_name), None)
-    if leader is None:
+    if leader is None or not any(c.get("name") == "ascend" for _, c in leader.containers):
         return
     ports = list(_named_ports(leader))
     own = [port for port in ports if port[1] == "ascend"]

@@ -281,9 +281,8 @@ def _placeholders(value: Any, path: FieldPath) -> Iterator[Violation]:
 def key_maps(entry: Entry) -> Iterator[tuple[FieldPath, str, Mapping[str, Any], PodView | None]]:
     """Every map of labels, annotations and node selectors of an object: (path, which, map, pod template or None)."""
     seen = set()
-    spots: list[tuple[FieldPath, PodView | None]] = [(("metadata",), None)]
-    for pod in entry.pods:
-        spots.append((pod.meta, pod))
+    spots: list[tuple[FieldPath, PodView | None]] = [(pod.meta, pod) for pod in entry.pods]
+    spots.append((("metadata",), None))
     if entry.kind_name in ("InferServiceSet", "InferService", "InstanceSet"):
         roles = {pod.path[:-2] for pod in entry.pods}
         spots += [((*role, "metadata"), None) for role in sorted(roles, key=str)]

@@ -17,21 +17,26 @@ _NUMBERS = ("group_num", "server_num_per_group")
 
 def check(entry: Entry, context: Context) -> Iterator[Violation]:
     """ACJ-26 of one ConfigMap, if it is a scaling rule: by its key, or because an AscendJob of the file names it."""
-    users = [
+    named_by = users(entry, context)
+    data = entry.get("data")
+    text = data.get(KEY) if isinstance(data, Mapping) else None
+    if text is None:
+        if named_by:
+            values = {"problem": f"key {KEY} is missing", "advice": f"put the rule under {KEY}"}
+            yield Violation("ACJ-26", ("data", KEY), values)
+        return
+    problem = next(_problems(text, [user.labels.get(GROUP_NAME) for user in named_by]), None)
+    if problem is not None:
+        yield Violation("ACJ-26", ("data", KEY), {"problem": problem[0], "advice": problem[1]})
+
+
+def users(entry: Entry, context: Context) -> list[Entry]:
+    """The AscendJobs of the file that name a ConfigMap as their scaling rule."""
+    return [
         other for other in context.entries
         if other.title == "AscendJob" and other.namespace == entry.namespace
         and other.labels.get(SCALING_RULE) == entry.name
     ]  # fmt: skip
-    data = entry.get("data")
-    text = data.get(KEY) if isinstance(data, Mapping) else None
-    if text is None:
-        if users:
-            values = {"problem": f"key {KEY} is missing", "advice": f"put the rule under {KEY}"}
-            yield Violation("ACJ-26", ("data", KEY), values)
-        return
-    problem = next(_problems(text, [user.labels.get(GROUP_NAME) for user in users]), None)
-    if problem is not None:
-        yield Violation("ACJ-26", ("data", KEY), {"problem": problem[0], "advice": problem[1]})
 
 
 def _problems(text: str, groups: list[str | None]) -> Iterator[tuple[str, str]]:
