@@ -17,6 +17,20 @@ CONFIG_NAME = "volcano-scheduler-configmap"
 CONFIG_NAMESPACE = "volcano-system"
 CONFIG_KEY = "volcano-scheduler.conf"
 INIT_PARAMS = "init-params"
+PARAMETERS = (
+    "super-pod-size",
+    "reserve-nodes",
+    "resource-level-config",
+    "nslb-version",
+    "shared-tor-num",
+    "self-maintain-available-card",
+    "useClusterInfoManager",
+    "presetVirtualDevice",
+    "prefer-previous-node",
+    "forceEnqueue",
+    "grace-over-time",
+)
+"""Arguments of init-params that matter here."""
 
 DEFAULT_SUPER_POD_SIZE = 48
 DEFAULT_RESERVE_NODES = 2

@@ -80,7 +80,7 @@ def cluster_of(collected: Collected, config: SchedulerConfig | None, options: Lo
             "export them: kubectl get cm -A -o json > configmaps.json; kubectl get nodes -o json > nodes.json; "
             "kubectl get pods -A -o json > pods.json",
         )
-    config = config or _read_config(collected)
+    config = config or _read_config(collected, options.params)
     if options.link_down:
         config = replace(config, link_down_as_network_fault=True)
     clusterd = _mode(collected, config, options)
@@ -96,16 +96,18 @@ def _find(collected: Collected, name: str, namespace: str) -> RawMap | None:
     return collected.maps.get((namespace, name)) or collected.maps.get(("", name))
 
 
-def _read_config(collected: Collected) -> SchedulerConfig:
+def _read_config(collected: Collected, given: Mapping[str, str]) -> SchedulerConfig:
+    """The scheduler parameters of the dump, those of `given` in their place."""
     found = _find(collected, CONFIG_NAME, CONFIG_NAMESPACE)
     text = found.data.get(CONFIG_KEY) if found is not None else None
-    if found is None or text is None:
-        return SchedulerConfig()
-    try:
-        return config_from_params(init_params(text))
-    except ConfigError as error:
-        collected.findings.add("S315", str(error), found.title, source=collected.where(found.place))
-        return SchedulerConfig()
+    params: dict[str, str] = {}
+    if found is not None and text is not None:
+        try:
+            params = init_params(text)
+        except ConfigError as error:
+            collected.findings.add("S315", str(error), found.title, source=collected.where(found.place))
+    params.update(given)
+    return config_from_params(params) if params else SchedulerConfig()
 
 
 def _mode(collected: Collected, config: SchedulerConfig, options: LoadOptions) -> bool:

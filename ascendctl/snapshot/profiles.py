@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Source = Literal["auto", "device", "clusterd"]
@@ -119,7 +120,8 @@ class LoadOptions:
     `strict`: forgive nothing, as the scheduler. `cm_source`: which ConfigMaps count; "auto" = the configured ones, the
     other ones if those are absent altogether. `check_codes`: "strict" refuses rows with a wrong CheckCode, "off" does not
     look. `link_down`: apply the live rule for link-down chips. `translate_device_ids`: read DeviceIDs in Ascend950 pod
-    annotations as the chips they mean, where the scheduler does not.
+    annotations as the chips they mean, where the scheduler does not. `params`: arguments of init-params that stand in
+    for those of the dump.
     """
 
     strict: bool = False
@@ -128,3 +130,4 @@ class LoadOptions:
     profile: str = DEFAULT_PROFILE
     link_down: bool = False
     translate_device_ids: bool = False
+    params: Mapping[str, str] = field(default_factory=dict)
