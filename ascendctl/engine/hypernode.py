@@ -11,15 +11,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ascendctl.engine.api import Result, place
 from ascendctl.engine.result import Placement
+from ascendctl.engine.state import new_state
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.affinity import AFFINITY_CONFIG
 from ascendctl.topology.hypernode import HyperNodes, hypernode_cluster, read_hypernodes, resolve
-from ascendctl.topology.hypernode_jobs import Constraint, TopologyError, group_tries, read_constraint
+from ascendctl.topology.hypernode_jobs import (
+    Constraint,
+    TopologyError,
+    Weights,
+    group_tries,
+    hypernode_scores,
+    read_constraint,
+)
 from ascendctl.validate.rules.multilevel import planned_pods
 
+MAX_SCORES = 20
 POLICY = "huawei.com/schedule_policy"
 MODE, HIGHEST_TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
 
@@ -40,7 +51,21 @@ def place_in_hypernodes(job: Job, cluster: Cluster, reserve: int = 0) -> Result:
             break
         result = place(one, found)
     notes = tuple(f"{problem.code}: {problem.message}" for problem in problems)
-    return replace(result, trace=replace(result.trace, notes=(*result.trace.notes, *notes)))
+    steps = (*result.trace.steps, _score_step(job, cluster, forest))
+    return replace(result, trace=replace(result.trace, steps=steps, notes=(*result.trace.notes, *notes)))
+
+
+def _score_step(job: Job, cluster: Cluster, forest: HyperNodes) -> tuple[str, Mapping[str, Any]]:
+    """Bin-pack scores of the HyperNodes for the whole job, by its NPUs alone."""
+    columns = new_state(cluster, job.resource).fixed
+    sums = {}
+    for name in forest.items:
+        nodes = forest.all_nodes(name)
+        total, idle = (int(np.maximum(a[nodes], 0).sum()) for a in (columns.allocatable, columns.idle))
+        sums[name] = {job.resource: total - idle}, {job.resource: total}
+    scores = hypernode_scores({job.resource: job.npus}, sums, Weights(resources={job.resource: 1}))
+    best = {name: round(score, 4) for name, score in list(scores.items())[:MAX_SCORES]}
+    return "what Volcano would score the HyperNodes with weight 1 on NPUs and none on CPU and memory", {"scores": best}
 
 
 def constrained_jobs(job: Job, forest: HyperNodes) -> tuple[Job, ...]:

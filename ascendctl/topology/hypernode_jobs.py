@@ -90,7 +90,6 @@ class Weights:
 
     weight: float = 1
     resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1, "memory": 1})
-    fading: float = 0.8
 
     def of(self, resource: str) -> float:
         """Weight of a resource, 0 = it does not count."""
@@ -157,22 +156,3 @@ def _around(forest: HyperNodes, name: str) -> list[str]:
     while (above := forest.parents.get(path[-1])) is not None:
         path.append(above)
     return path
-
-
-def plain_pod_score(by_tier: Mapping[int, float | None], weights: Weights) -> float:
-    """Score of a node for a pod without constraint. `by_tier`: the bin-pack score of the HyperNode of each tier that
-    holds the node, for every tier from the lowest to the virtual root's; None = there is none (counts as 1)."""
-    shares = {tier: weights.fading ** (tier - 1) for tier in by_tier}
-    total = sum(shares.values())
-    if not total:
-        return 0.0
-    score = sum(shares[tier] * (1.0 if packed is None else packed) for tier, packed in by_tier.items())
-    return 100 * weights.weight * score / total
-
-
-def discovery_levels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Node labels of level1 upwards from a `networkTopologyTypes` list of the label discovery (top to bottom): the last
-    entry stands for the host name and is dropped. Raises TopologyError for a label that is there twice."""
-    if len(set(labels)) != len(labels):
-        raise TopologyError("a repeated label disables the topology type")
-    return tuple(reversed(labels[:-1]))

@@ -91,3 +91,12 @@ def test_problems_become_notes_and_broken_forests_are_refused() -> None:
     assert {note[:6] for note in notes if note.startswith("ML-H")} == {"ML-H05", "ML-H07"}
     with pytest.raises(HyperNodeError, match="ML-H02"):
         place_in_hypernodes(vcjob(2), replace(cluster, hypernodes=(*H01, hypernode("s8", 4, "s0"))))
+
+
+def test_scores_of_the_hypernodes() -> None:
+    """Bin-pack by NPUs: 32 asked, s0 and s1 have 32, half of s1 is used; s4 holds both, s6 all eight nodes."""
+    case = make_case("X:node0..node7", 2, None, busy="node2")
+    cluster = replace(ascendctl.load_snapshot(cases.objects(case)), hypernodes=tuple(H01))
+    text, data = place_in_hypernodes(vcjob(2, hard(3)), cluster).trace.steps[-1]
+    assert text.startswith("what Volcano would score the HyperNodes")
+    assert data["scores"] == {"s0": 100, "s2": 100, "s3": 100, "s4": 75, "s5": 50, "s6": 37.5, "s1": 0}

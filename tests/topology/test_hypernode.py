@@ -25,11 +25,9 @@ from ascendctl.topology.hypernode_jobs import (
     Constraint,
     TopologyError,
     Weights,
-    discovery_levels,
     group_tries,
     hypernode_scores,
     node_score,
-    plain_pod_score,
     read_constraint,
 )
 from ascendctl.topology.tree import build_trees, byte_ranks
@@ -172,12 +170,6 @@ def test_equal_best_scores_are_decided_by_pods_there() -> None:
     assert hypernode_scores({"gpu": 1}, candidates, Weights()) == {"a": 0, "b": 0}
 
 
-def test_plain_pod_score_fades_upwards() -> None:
-    assert plain_pod_score({1: 1.0, 2: 0.5, 3: 0.0}, Weights(fading=0.5)) == pytest.approx(100 * 1.25 / 1.75)
-    assert plain_pod_score({1: 0.25, 2: 1.0}, Weights(fading=0)) == 25
-    assert plain_pod_score({1: None, 2: 0.0}, Weights(fading=1)) == 50
-
-
 # ------------------------------------------------------------------------------------------------- membership
 def test_skipped_tier_and_early_end_of_a_chain() -> None:
     """A pass-through unit is named after the nearest lower HyperNode, or after the node itself."""
@@ -310,12 +302,6 @@ def test_constraints_of_jobs() -> None:
     for value in ({"mode": "firm"}, {"highestTierAllowed": -1}, {"highestTierAllowed": 1, "highestTierName": "z"}, []):
         with pytest.raises(TopologyError):
             read_constraint(value, named)
-
-
-def test_label_discovery() -> None:
-    assert discovery_levels(["zone", "superpod", "rack", "kubernetes.io/hostname"]) == ("rack", "superpod", "zone")
-    with pytest.raises(TopologyError):
-        discovery_levels(["zone", "zone"])
 
 
 def test_hypernodes_of_a_dump_place_a_job() -> None:
