@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -26,12 +28,106 @@ class Unreadable(click.ClickException):
         click.echo(f"error: {printable(self.message)}", err=True)
 
 
+@dataclass(frozen=True)
+class Dump:
+    """What the snapshot options of a command line say. `loading` are arguments of `snapshot.profiles.LoadOptions`,
+    `fields` of `snapshot.config.SchedulerConfig`; `topology_csv` is a file with node labels, "" = none."""
+
+    paths: tuple[str, ...]
+    loading: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    topology_csv: str = ""
+
+
+_LOADING = ("cm_source", "profile", "strict", "link_down", "translate_device_ids", "params")
+
+
 def snapshot_option(required: bool = True) -> Callable[[F], F]:
-    """-s/--snapshot, repeatable."""
-    return click.option(
-        "-s", "--snapshot", "snapshots", multiple=True, required=required, metavar="PATH",
-        help="Cluster dump: file, folder, glob, packed snapshot or - for stdin. Repeatable: all parts are one cluster.",
-    )  # fmt: skip
+    """-s/--snapshot, repeatable, and how to read what it names. The command gets them as one argument `snapshots`: a
+    `Dump`, or None if there is no -s."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def command(*args: Any, **given: Any) -> Any:
+            paths, csv = given.pop("snapshots"), given.pop("topology_csv")
+            loading = {key: given.pop(key) for key in _LOADING}
+            given["snapshots"] = Dump(paths, loading, topology_csv=csv) if paths else None
+            return function(*args, **given)
+
+        first, *others = _dump_options(required)
+        own = command.__dict__.setdefault("__click_params__", [])
+        own[:0] = reversed(others)  # click lists them from the end: those that are seldom needed come last
+        own.append(first)
+        return cast(F, command)
+
+    return decorate
+
+
+def _dump_options(required: bool) -> list[click.Option]:
+    return [
+        click.Option(
+            ["-s", "--snapshot", "snapshots"], multiple=True, required=required, metavar="PATH",
+            help="Cluster dump: file, folder, glob, packed snapshot or - for stdin. Repeatable: all parts are one "
+            "cluster.",
+        ),
+        click.Option(
+            ["--topology-csv"], default="", metavar="FILE",
+            help="Node labels to lay over the dump; the header is nodeName,<label key>,...",
+        ),
+        click.Option(
+            ["--config", "params"], multiple=True, metavar="KEY=VALUE", callback=_parameters,
+            help="Scheduler parameter (init-params) in place of that of the dump, such as reserve-nodes=4. Repeatable.",
+        ),
+        click.Option(
+            ["--profile"], default="26.1", show_default=True, metavar="VERSION", callback=_version,
+            help="Version of MindCluster whose scheduler plugin reads the dump.",
+        ),
+        click.Option(
+            ["--cm-source"], type=click.Choice(["auto", "clusterd", "device"]), default="auto", show_default=True,
+            help="Which ConfigMaps hold the device data; auto = the configured ones, else those that are there.",
+        ),
+        click.Option(
+            ["--strict-dump", "strict"], is_flag=True,
+            help="Forgive nothing in the dump that the scheduler would not.",
+        ),
+        click.Option(
+            ["--link-down"], type=click.Choice(["ignore", "apply"]), default="ignore", show_default=True,
+            callback=lambda ctx, param, value: value == "apply",
+            help="Whether chips with a link that is down count as network-unhealthy.",
+        ),
+        click.Option(
+            ["--translate-device-ids"], is_flag=True,
+            help="Read DeviceIDs in pods of Ascend950 nodes as the chips they mean.",
+        ),
+    ]  # fmt: skip
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    from ascendctl.snapshot.profiles import profile_of
+
+    try:
+        return profile_of(value).name
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _parameters(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """--config options as init-params."""
+    if not values:
+        return {}
+    from ascendctl.snapshot.config_load import PARAMETERS, config_from_params
+
+    given: dict[str, str] = {}
+    for text in values:
+        key, equals, value = text.partition("=")
+        if not equals or key not in PARAMETERS:
+            raise click.BadParameter(f"{text!r} is not KEY=VALUE; the keys are {', '.join(PARAMETERS)}")
+        given[key] = value
+    problems: list[str] = []
+    config_from_params(given, problems.append)
+    if problems:
+        raise click.BadParameter("; ".join(problems))
+    return given
 
 
 def output_option(formats: Sequence[str], default: str) -> Callable[[F], F]:
@@ -73,11 +169,36 @@ def emit(outputs: Sequence[tuple[str, str]], render: Callable[[str], str]) -> No
             click.echo(text.rstrip("\n"))
 
 
-def load_cluster(snapshots: Sequence[str]) -> Any:
-    """The cluster of some -s options; unreadable input ends the program with exit code 2."""
-    from ascendctl.snapshot.load import load_snapshot
+def load_cluster(dump: Dump) -> Any:
+    """The cluster of the snapshot options; unreadable input ends the program with exit code 2."""
+    from dataclasses import replace
 
-    return readable(lambda: load_snapshot(list(snapshots)))
+    from ascendctl.snapshot.load import load_snapshot
+    from ascendctl.snapshot.profiles import LoadOptions
+
+    cluster = readable(lambda: load_snapshot(list(dump.paths), options=LoadOptions(**dump.loading)))
+    if dump.fields:
+        cluster = replace(cluster, config=replace(cluster.config, **dump.fields))
+    return _with_labels(cluster, dump.topology_csv) if dump.topology_csv else cluster
+
+
+def _with_labels(cluster: Any, file: str) -> Any:
+    """The cluster with the node labels of a CSV file."""
+    from ascendctl.report.text import printable, some
+    from ascendctl.topology.csv_labels import overlay, read_labels
+    from ascendctl.yamlio.errors import ReadError
+    from ascendctl.yamlio.inputs import read_bytes
+
+    def read() -> Any:
+        try:
+            return read_labels(read_bytes(file).decode("utf-8"), file)
+        except UnicodeDecodeError:
+            raise ReadError(file, "is no UTF-8 text") from None
+
+    cluster, unknown = overlay(cluster, readable(read))
+    if unknown:
+        click.echo(f"note: {printable(file)}: {len(unknown)} nodes are not in the dump: {some(unknown)}", err=True)
+    return cluster
 
 
 def readable(action: Callable[[], Any]) -> Any:

@@ -76,7 +76,7 @@ def _refused(error: click.ClickException) -> int:
     from ascendctl.report.text import printable
 
     if error.message:
-        error.message = "\n".join(printable(line) for line in error.message.split("\n"))
+        vars(error)["message"] = "\n".join(printable(line) for line in error.message.split("\n"))
     error.show()
     return error.exit_code
 

@@ -16,14 +16,20 @@ FORMATS = ("table", "wide", "json", "yaml")
 @common.snapshot_option()
 @common.output_option(FORMATS, "table")
 @click.option(
+    "--objective", type=click.Choice(["fragmentation", "bandwidth"]), default="fragmentation", show_default=True,
+    help="What a multi-level placement saves first. The scheduler always keeps fragments few; bandwidth plans the job "
+    "into as few and low units as it can.",
+)  # fmt: skip
+@click.option(
     "--explain", is_flag=True, help="Also: refused nodes by reason, best scores, and how the job was planned."
 )
 @common.quiet_option
 @common.color_option
 def command(
     manifests: tuple[str, ...],
-    snapshots: tuple[str, ...],
+    snapshots: common.Dump,
     outputs: list[tuple[str, str]],
+    objective: str,
     explain: bool,
     quiet: bool,
     color: str,
@@ -41,22 +47,22 @@ def command(
     """
     cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests(manifests)
-    results = place_all(jobs, cluster)
+    results = place_all(jobs, cluster, objective)
     if not (quiet and all(r.outcome == "placed" for r in results)):
         common.emit(outputs, lambda name: render(results, name, explain, color))
     if any(r.outcome != "placed" for r in results):
         raise SystemExit(common.EXIT_FINDINGS)
 
 
-def place_all(jobs: list[Any], cluster: Any) -> list[Any]:
-    """Place jobs one after the other; each sees what the earlier ones took."""
+def place_all(jobs: list[Any], cluster: Any, objective: str = "fragmentation") -> list[Any]:
+    """Place jobs one after the other; each sees what the earlier ones took. `objective` as in `engine.api.place`."""
     from ascendctl.engine.api import place
     from ascendctl.engine.commit import commit
     from ascendctl.engine.result import Placement
 
     results: list[Any] = []
     for number, job in enumerate(jobs, 1):
-        result = place(job, cluster)
+        result = place(job, cluster, objective=objective)
         results.append(result)
         if isinstance(result, Placement) and number < len(jobs):
             cluster = commit(cluster, job, result)
