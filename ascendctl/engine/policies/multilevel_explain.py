@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ascendctl.engine.policies.multilevel_plan import NoPlan, Plan, Trial, largest_job
+from ascendctl.engine.policies.multilevel_plan import Attempt, NoPlan, Plan, Trial, largest_job
 from ascendctl.engine.policies.multilevel_recover import Move, Recovery
 from ascendctl.engine.policies.multilevel_search import Choice, Field, full_capacity
 from ascendctl.topology.tree import Tree
@@ -18,7 +18,8 @@ MAX_NAMES = 12
 
 def plan_steps(plan: Plan | NoPlan, names: Sequence[str]) -> list[Step]:
     """What was tried on which tree, which tree won and why, and how its units were chosen."""
-    steps = [_trial_step(trial) for trial in plan.trials]
+    steps = [_shallow_step(attempt, tree) for attempt, tree in plan.shallow]
+    steps += [_trial_step(trial) for trial in plan.trials]
     if isinstance(plan, NoPlan):
         return steps
     best, solution = plan.best, plan.solution
@@ -53,6 +54,11 @@ def plan_steps(plan: Plan | NoPlan, names: Sequence[str]) -> list[Step]:
         )
     )
     return steps
+
+
+def _shallow_step(attempt: Attempt, tree: str) -> Step:
+    text = f"tree {tree!r} is not looked at for the {attempt.name} shape {list(attempt.sizes)}: it has fewer than "
+    return f"{text}{attempt.levels} level(s)", {"tree": tree, "attempt": attempt.name, "levels_needed": attempt.levels}
 
 
 def _trial_step(trial: Trial) -> Step:

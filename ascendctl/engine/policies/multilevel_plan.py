@@ -40,13 +40,15 @@ class Trial:
 @dataclass(frozen=True)
 class Plan:
     """The whole job on one tree, in rank order. `nodes` int32[pods] are indices of the snapshot, cut into blocks of
-    `group_size` (g_1); `trials` all that was tried, `best` the one that won, with `solution`."""
+    `group_size` (g_1); `trials` all that was tried, `best` the one that won, with `solution`; `shallow` names the trees
+    without the levels of an attempt."""
 
     nodes: NDArray[np.int32]
     group_size: int
     best: Trial
     solution: Solution
     trials: tuple[Trial, ...]
+    shallow: tuple[tuple[Attempt, str], ...]
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class NoPlan:
 
     deep_enough: bool
     trials: tuple[Trial, ...]
+    shallow: tuple[tuple[Attempt, str], ...]
 
 
 def shape(pods: int, groups: Sequence[int]) -> tuple[int, ...]:
@@ -95,10 +98,12 @@ def plan(
     an earlier placement to the slot that they had.
     """
     trials: list[Trial] = []
+    shallow: list[tuple[Attempt, str]] = []
     for attempt in tries:
         solved = []
         for tree in trees:
             if len(tree.levels) < attempt.levels:
+                shallow.append((attempt, tree.name))
                 continue
             nodes = np.flatnonzero(tree.complete & candidates).astype(np.int32)
             field = score_field(arrange(tree, nodes, attempt.levels, ranks), attempt.sizes, tree.reserve)
@@ -111,8 +116,8 @@ def plan(
         if solved:
             best, solution = min(solved, key=lambda pair: pair[0].field.score)
             ordered = order_groups(best.field.layout.nodes[solution.slots], group_size, ranks, former or {})
-            return Plan(ordered, group_size, best, solution, tuple(trials))
-    return NoPlan(bool(trials), tuple(trials))
+            return Plan(ordered, group_size, best, solution, tuple(trials), tuple(shallow))
+    return NoPlan(bool(trials), tuple(trials), tuple(shallow))
 
 
 def order_groups(

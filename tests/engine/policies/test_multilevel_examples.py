@@ -173,6 +173,9 @@ def test_several_trees(
 def test_w33_strict_attempt_is_named() -> None:
     result = place(make_case({"alpha": ALPHA1, "beta": BETA2}, 4, "level1=2"))
     assert (result.metrics["attempt"], result.metrics["vector"]) == ("strict", [4, 4, 2, 1])
+    assert result.trace.steps[0][0] == (
+        "tree 'alpha' is not looked at for the strict shape [4, 4, 2, 1]: it has fewer than 2 level(s)"
+    )
 
 
 def test_w39_no_tree_deep_enough() -> None:

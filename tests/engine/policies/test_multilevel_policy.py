@@ -208,9 +208,9 @@ def test_steps_name_what_was_left_and_why() -> None:
     result = place(make_case("R0:p0 p1; R1:q0 q1 q2; R2:r0..r5; R3:s0", 4, "level1=2"))
     texts = [text for text, _ in result.trace.steps]
     assert (
-        texts[0] == "tree 'default', plain shape [4, 2, 1]: can host the job without reserved nodes, fragment score 22"
+        texts[1] == "tree 'default', plain shape [4, 2, 1]: can host the job without reserved nodes, fragment score 22"
     )
-    choice = dict(result.trace.steps[2][1])
+    choice = dict(result.trace.steps[3][1])
     assert choice["taken"] == [{"unit": "R0", "groups": 1}, {"unit": "R1", "groups": 1}]
     assert choice["left"] == {
         "bigger than what was still needed": {"count": 1, "examples": ["R2"]},
