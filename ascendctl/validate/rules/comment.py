@@ -78,9 +78,11 @@ def _span(lines: list[str], number: int, before: str, starts: list[int]) -> tupl
     if before and not before.startswith("---"):
         return number, number
     document = max((start for start in starts if start <= number), default=1)
+    if before:  # behind a --- line: the document that begins here
+        document = min((start for start in starts if start > number), default=number)
     head = lines[document - 1 : number - 1]
     if before or all(_is_bare(line) for line in head):
-        following = min((start for start in starts if start > number), default=len(lines) + 2)
+        following = min((start for start in starts if start > document), default=len(lines) + 2)
         return document, following - 1
     target = next((i for i in range(number + 1, len(lines) + 1) if not _is_bare(lines[i - 1])), number)
     return target, target
