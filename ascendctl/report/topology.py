@@ -12,14 +12,12 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from ascendctl.report.occupancy import FREE, STATES, STYLES, node_chips
 from ascendctl.report.text import paint, printable, some
-from ascendctl.snapshot.cluster import CARD_UNHEALTHY, NODE_UNHEALTHY, PRE_SEPARATE, Cluster
+from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.diagnose import tree_problems
 from ascendctl.topology.tree import Layout, Tree, arrange, byte_ranks
 
-FREE, PARTLY, BUSY, BROKEN = range(4)
-STATES = ("free", "partly used", "busy", "broken")
-_STYLES = ("green", "yellow", "blue", "red")
 _FILLS = ("#c8e6c9", "#fff59d", "#b0bec5", "#ef9a9a")
 _CHOSEN = "#1565c0"
 
@@ -61,18 +59,19 @@ class View:
         return ", ".join([f"{sum(counts)} node(s)", *parts, *([f"{chosen} of the job"] if chosen else [])])
 
 
-def view(tree: Tree, cluster: Cluster, marks: Mapping[str, str] | None = None) -> View:
-    """Prepare a tree of a snapshot for drawing; `marks` by node name."""
+def view(
+    tree: Tree,
+    cluster: Cluster,
+    marks: Mapping[str, str] | None = None,
+    order: NDArray[np.int64] | None = None,
+) -> View:
+    """Prepare a tree of a snapshot for drawing; `marks` by node name, `order` int64[N] the rank of each node among
+    those of its unit (default: names byte by byte, as in the scheduler)."""
     nodes = np.flatnonzero(tree.complete).astype(np.int32)
-    layout = arrange(tree, nodes, len(tree.levels), byte_ranks(cluster.names))
-    states = np.full(cluster.size, FREE, dtype=np.int8)
-    states[cluster.used != 0] = PARTLY
-    states[(cluster.total != 0) & ((cluster.total & ~cluster.used) == 0)] = BUSY
-    bad = NODE_UNHEALTHY | PRE_SEPARATE | CARD_UNHEALTHY
-    states[~cluster.visible | ((cluster.health & bad) != 0)] = BROKEN
+    layout = arrange(tree, nodes, len(tree.levels), byte_ranks(cluster.names) if order is None else order)
     outside = tuple(cluster.names[i] for i in np.flatnonzero(tree.member & ~tree.complete).tolist())
     problems = tuple(f"{problem.code}: {problem.message}" for problem in tree_problems(tree, cluster.names))
-    return View(tree, layout, cluster.names, states, dict(marks or {}), outside, problems)
+    return View(tree, layout, cluster.names, node_chips(cluster).state, dict(marks or {}), outside, problems)
 
 
 def as_text(shown: View, nodes: bool = True, color: bool = False) -> str:
@@ -104,7 +103,7 @@ def _node_text(shown: View, node: int, color: bool) -> str:
     name, state = printable(shown.names[node]), int(shown.states[node])
     mark = shown.marks.get(shown.names[node])
     text = name + (f"={printable(mark)}" if mark is not None else f"({STATES[state]})" if state != FREE else "")
-    return paint(text, "cyan" if mark is not None else _STYLES[state], color)
+    return paint(text, "cyan" if mark is not None else STYLES[state], color)
 
 
 def as_svg(shown: View) -> str:
