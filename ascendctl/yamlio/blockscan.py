@@ -18,7 +18,7 @@ from ascendctl.yamlio.compose import Refused, compose
 from ascendctl.yamlio.scalars import field_value, key_text, resolve
 
 # Indentation, dash, plain key, the rest of the line.
-_LINE = re.compile(r"( *)(?:(-)(?: +|$))?(?:([A-Za-z_./][^\s:]*(?::[^\s:]+)*):(?: +|$))?(.*)")
+_LINE = re.compile(r"( *)(?:(-)(?: +|$))?(?:([A-Za-z0-9_./][^\s:]*(?::[^\s:]+)*):(?: +|$))?(.*)")
 _QUOTED_KEY = re.compile(r"""(?:"([^"\\\t]*)"|'([^'\t]*)'):(?: +|$)(.*)""")
 _SINGLE = re.compile(r"'([^'\t]*(?:''[^'\t]*)*)'")
 _DOUBLE = re.compile(r'"[^"\\\t]*(?:\\(?:["\\nrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})[^"\\\t]*)*"')

@@ -28,7 +28,7 @@ from ascendctl.yamlio.scalars import field_value, json_number
 _PRINTABLE = bytes(c for c in range(256) if c in (9, 10, 13) or 32 <= c < 127)
 _NOISE = re.compile(rb"(?:(?:Warning:|Error)[^\n]*\n)+")
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_NOT_A_DUMP = re.compile(r"\s*(?:(NAME(?:SPACE)? +[A-Z])|(Name: {2,}\S)|([a-z.]+/\S+\r?\n))")
+_NOT_A_DUMP = re.compile(r"\s*(?:(NAME(?:SPACE)? {2,}[A-Z])|(Name: {2,}\S)|([a-z][a-z0-9.]*/[^\s:]+\r?\n))")
 _FLOAT = re.compile(rb"[:\[,]\s*-?[0-9]+(?:\.|[eE])")
 _JSON_ITEMS = re.compile(rb'"items"\s*:\s*\[\s*(\{\s*"[^"\\]*"\s*:)')
 _JSON_KIND = re.compile(rb'"kind"\s*:\s*"([A-Za-z0-9]*)"')
@@ -68,10 +68,9 @@ def _unpack(value: Any) -> Iterator[Any]:
         elif not isinstance(value, dict):
             if value is not None:
                 yield value
-        elif str(value.get("kind", "")).endswith("List") and isinstance(value.get("items", []), list | None):
-            pending.extend(
-                _with_kind(item, value["kind"], value.get("apiVersion")) for item in reversed(value["items"] or [])
-            )
+        elif str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list | None):
+            kind, api_version = value["kind"], value.get("apiVersion")
+            pending.extend(_with_kind(item, kind, api_version) for item in reversed(value.get("items") or []))
         else:
             yield value
 
@@ -314,9 +313,7 @@ def _yaml_value(chunk: Chunk, name: str, scanner: Any) -> Any:
     except Refused as refused:
         _raise(name, template_problem(chunk) or refused.problem)
     if value is not None and not isinstance(value, dict | list):
-        raise ReadError(
-            name, "this is text, not YAML objects", "export with kubectl get -o json or -o yaml", chunk.line, 1
-        )
+        raise ReadError(name, "this is text, not YAML objects", _EXPORT, chunk.line, 1)
     return value
 
 

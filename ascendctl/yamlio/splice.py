@@ -122,7 +122,8 @@ class Splicer:
         if parent.flow:
             text = self._flow(new, node)
             if node.start == node.end and entry is not None:
-                text = (" " if ":" in self.text[entry.key_end : node.start] else ": ") + text
+                before = self.text[entry.key_end : node.start]
+                text = ("" if before.endswith(" ") else " " if ":" in before else ": ") + text
             self._splice(node.start, node.end, text)
         elif entry is None:
             self._replace_item(node, new, parent)

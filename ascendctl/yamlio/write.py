@@ -117,7 +117,8 @@ def scalar(value: Any, flow: bool = False) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{value} cannot be written")
-        return repr(value)
+        mantissa, e, exponent = repr(value).partition("e")
+        return mantissa + (".0" if e and "." not in mantissa else "") + e + exponent
     if isinstance(value, dict | list | tuple) and not value:
         return "{}" if isinstance(value, dict) else "[]"
     raise TypeError(f"{type(value).__name__} cannot be written")
