@@ -18,7 +18,6 @@ from ascendctl.engine.kube import HOSTNAME
 from ascendctl.engine.predicate import ACCEPTED
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
-from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Role
 
 NOTE = (
@@ -32,7 +31,7 @@ def pinned_nodes(request: Request) -> dict[int, int]:
     several pods; else empty."""
     job = request.job
     roles = [i for i, role in enumerate(job.roles) if role.is_npu and role.replicas]
-    if not _plans_the_job(request) or job.npu_pod_count < 2 or not all(_may_be_pinned(job.roles[i]) for i in roles):
+    if not request.selection.whole_job or job.npu_pod_count < 2 or not all(_may_be_pinned(job.roles[i]) for i in roles):
         return {}
     found: dict[int, int] = {}
     for i in roles:
@@ -41,13 +40,6 @@ def pinned_nodes(request: Request) -> dict[int, int]:
             return {}
         found[i] = int(nodes[0])
     return found
-
-
-def _plans_the_job(request: Request) -> bool:
-    """True if the policy looks at all pods together. Switch affinity leaves jobs without whole NPUs to their policy."""
-    selection = request.selection
-    whole = selection.policy in WIRINGS and selection.module != "soft_share" and selection.policy != "duo-chip"
-    return selection.superpod_job or (selection.switch and whole)
 
 
 def _may_be_pinned(role: Role) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ class Selection:
     def superpod_job(self) -> bool:
         """True for the policies that never prefer a previous node (chapter 10 §2.7), next to switch affinity."""
         return self.module in ("superpod", "rack", "multilevel")
+
+    @property
+    def whole_job(self) -> bool:
+        """True if the nodes of all pods are planned together. Switch affinity does so where the pods take whole NPUs;
+        it leaves the others to the policy of their chips."""
+        whole = self.policy in WIRINGS and self.module != "soft_share" and self.policy != "duo-chip"
+        return self.superpod_job or (self.switch and whole)
 
 
 def select_policy(job: Job, cluster: Cluster | None = None) -> Selection:

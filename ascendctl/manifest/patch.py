@@ -1,0 +1,236 @@
+"""Writing placements into manifests (chapter 50 §6.5): jobs placed in order, pinned, and placed again as a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from ascendctl.engine.result import Invalid, Placement, Unschedulable
+from ascendctl.manifest.job import Job, PodSpec
+from ascendctl.manifest.kinds import POD, VC_JOB, kind_of, templates
+from ascendctl.manifest.load import jobs_of
+from ascendctl.manifest.patch_edits import Edits, edits_of
+from ascendctl.manifest.patch_fields import HostNames
+from ascendctl.manifest.patch_gang import gang_edits, is_gang
+from ascendctl.manifest.patch_pins import Note, PatchError, Pin, Target, choose_pins, target_of
+from ascendctl.manifest.patch_spare import spare_nodes
+from ascendctl.snapshot.cluster import Cluster
+from ascendctl.yamlio.document import Document, FieldPath
+from ascendctl.yamlio.edit import EditError, copy_item, set_fields
+from ascendctl.yamlio.errors import ReadError
+from ascendctl.yamlio.read import read_documents
+
+Result: TypeAlias = "Placement | Unschedulable | Invalid"
+Files: TypeAlias = "Sequence[tuple[str, str]]"
+Plans: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
+
+
+@dataclass(frozen=True)
+class Patch:
+    """`files`: (name, text before, text after), in the order given; `results`: what each job got, in order; `notes` of
+    all jobs. If a job got no place, the texts after are those before."""
+
+    files: tuple[tuple[str, str, str], ...]
+    results: tuple[Result, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def placed(self) -> bool:
+        """True if every job got a place."""
+        return all(isinstance(result, Placement) for result in self.results)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A pod of a placement that was read from a document."""
+
+    node: str
+    npus: tuple[int, ...]
+
+
+def patch_texts(files: Files, cluster: Cluster, mode: str = "auto", plans: Plans | None = None) -> Patch:
+    """Place the jobs of some manifests, (name, text) each, one after the other, and pin them where they land.
+
+    `mode` is one of `patch_pins.MODES`; `plans` are PlacementResult documents by (namespace, job name) that are written
+    instead of what the engine would choose. Everything else in the texts stays byte for byte. Raises ReadError for
+    texts that cannot be read, PatchError where a placement cannot be written.
+    """
+    documents = read_files(files)
+    jobs = jobs_of(document for _, document in documents)
+    results = place_in_order(jobs, cluster) if plans is None else []
+    if not all(isinstance(result, Placement) for result in results):
+        return Patch(tuple((name, text, text) for name, text in files), tuple(results))
+    targets = targets_of(jobs, _finder(jobs, results, plans))
+    spare: dict[int, frozenset[str]] = {}
+    while True:
+        try:
+            texts, notes = _patched(files, documents, targets, cluster, mode, spare)
+            break
+        except PatchError as error:
+            if mode != "auto" or error.target is None or id(error.target) in spare:
+                raise
+            found = next((r for r, job in zip(results, jobs, strict=False) if job is error.target.jobs[0]), None)
+            further = spare_nodes(error.target, found, cluster)
+            if not further:
+                raise
+            spare[id(error.target)] = further
+    return Patch(
+        tuple((name, old, new) for (name, old), new in zip(files, texts, strict=True)), tuple(results), tuple(notes)
+    )
+
+
+def _patched(
+    files: Files,
+    documents: Sequence[tuple[int, Document]],
+    targets: Sequence[Target],
+    cluster: Cluster,
+    mode: str,
+    spare: Mapping[int, frozenset[str]],
+) -> tuple[list[str], list[Note]]:
+    notes: list[Note] = []
+    places = {id(document): number for number, document in documents}
+    texts = [text for _, text in files]
+    names = HostNames(cluster)
+    for target in targets:
+        for document, edits in _edits(target, cluster, names, mode, spare.get(id(target), frozenset()), notes):
+            number = places[id(document)]
+            texts[number] = apply(texts[number], document, edits, target.title)
+    if mode != "annotate":
+        from ascendctl.manifest.patch_check import check
+
+        after = [(name, text) for (name, _), text in zip(files, texts, strict=True)]
+        notes += check(files, after, targets, cluster, mode)
+    return texts, notes
+
+
+def read_files(files: Files) -> list[tuple[int, Document]]:
+    """(index of the file, document) of all files. Raises ReadError for the first document that cannot be read."""
+    found = []
+    for number, (name, text) in enumerate(files):
+        for document in read_documents(text, name):
+            for problem in document.problems:
+                if problem.fatal:
+                    raise ReadError(name, problem.message, problem.hint, problem.line, problem.column)
+            found.append((number, document))
+    return found
+
+
+def place_in_order(jobs: Sequence[Job], cluster: Cluster) -> list[Result]:
+    """Place jobs one after the other; each sees what the earlier ones took."""
+    from ascendctl.engine.api import place
+    from ascendctl.engine.commit import commit
+
+    results: list[Result] = []
+    for number, job in enumerate(jobs, 1):
+        result = place(job, cluster)
+        results.append(result)
+        if isinstance(result, Placement) and number < len(jobs):
+            cluster = commit(cluster, job, result)
+    return results
+
+
+Finder: TypeAlias = "Callable[[Job, PodSpec], Any]"
+
+
+def _finder(jobs: Sequence[Job], results: Sequence[Result], plans: Plans | None) -> Finder:
+    """(job, pod) -> the planned pod, None if the plan does not hold it."""
+    found: dict[tuple[int, str], Any] = {}
+    for number, job in enumerate(jobs):
+        if plans is None:
+            pods = results[number].pods  # type: ignore[union-attr]
+            found |= {(id(job), pod.name): pod for pod in pods}
+            continue
+        plan = plans.get((job.namespace, job.name)) or {}
+        for entry in plan.get("pods") or ():
+            pod = Planned(str(entry.get("node")), tuple(entry.get("npus") or ()))
+            found[id(job), str(entry.get("name"))] = pod
+    return lambda job, spec: found.get((id(job), spec.name))
+
+
+def targets_of(jobs: Sequence[Job], placed: Finder) -> list[Target]:
+    """The documents with pods to pin, in order. Raises PatchError (P-01)."""
+    by_document: dict[int, list[Job]] = {}
+    for job in jobs:
+        by_document.setdefault(id(job.source.document), []).append(job)
+    targets = []
+    for group in by_document.values():
+        document = group[0].source.document
+        if document is None:
+            continue
+        if group[0].source.parts:
+            targets.append(_gang_target(document, group[0], placed))
+            continue
+        kind = kind_of(document.value)
+        if kind is not None:
+            targets.append(target_of(document, kind, group, list(templates(document, kind)), placed))
+    return targets
+
+
+def _gang_target(document: Document, job: Job, placed: Finder) -> Target:
+    """A gang of bare Pods: every Pod is a template of its own, told apart by a made-up path."""
+    parts = [replace(next(templates(part, POD)), path=("pod", i)) for i, part in enumerate(job.source.parts)]
+    origins: dict[tuple[str | int, ...], FieldPath] = dict(job.source.origins)
+    origins.update((("role", i), part.path) for i, part in enumerate(parts))
+    apart = replace(job, source=replace(job.source, origins=origins))
+
+    return target_of(document, POD, [apart], parts, lambda _, spec: placed(job, spec))
+
+
+def _edits(
+    target: Target, cluster: Cluster, names: HostNames, mode: str, spare: frozenset[str], notes: list[Note]
+) -> list[tuple[Document, Edits]]:
+    pins, found = choose_pins(target, cluster, mode, spare)
+    notes += found
+    if spare:
+        text = (
+            f"the set holds {len(spare)} further candidates of the same units: among the planned nodes alone the "
+            "policy would order the ranks differently"
+        )
+        notes.append(Note("warning", "P-11", text, target.title))
+    if not target.ranked:
+        notes.append(Note("warning", "", "no pod asks for NPUs: nothing is pinned", target.title))
+        return []
+    if is_gang(target):
+        edits = gang_edits(target, target.jobs[0].source.parts, cluster, names, mode, notes)
+    else:
+        edits = [(target.document, edits_of(target, pins, cluster, names, notes, mode == "nodename"))]
+    notes.append(_summary(target, pins, cluster, mode))
+    return edits
+
+
+def _summary(target: Target, pins: Sequence[Pin], cluster: Cluster, mode: str) -> Note:
+    """What the pins enforce and what stays a prediction (chapter 50 §6.7)."""
+    seats = [seat for part in target.seats for seat in part]
+    if not pins:
+        return Note("info", "", f"plan of {len(seats)} pods recorded, nothing enforced", target.title)
+    whole = all(len(s.npus) == int(cluster.total[cluster.index[s.node]]).bit_count() for s in seats)
+    enforced, advisory = [], []
+    singles = [pin for pin in pins if pin.single]
+    sets = [pin for pin in pins if not pin.single]
+    if singles:
+        count = sum(len(target.seats[pin.part]) for pin in singles)
+        enforced.append(f"the node of {'each pod' if not sets else f'{count} of {len(seats)} pods'}")
+    for nodes in dict.fromkeys(pin.nodes for pin in sets):
+        roles = [target.roles[pin.part].name for pin in sets if pin.nodes == nodes]
+        named = f" for {', '.join(roles)}" if all(roles) and len(target.parts) > 1 else ""
+        enforced.append(f"a set of {len(nodes)} nodes{named}")
+    if sets:
+        advisory.append("which rank takes which node of a set")
+    own_ranks = target.kind is VC_JOB and all(pin.split for pin in pins)
+    if own_ranks or is_gang(target):
+        enforced.append("rank numbers")
+    by_name = mode == "nodename" and target.kind is POD
+    (enforced if whole or by_name else advisory).append("NPU ids")
+    text = "enforced: " + ", ".join(enforced) + (f"; advisory: {', '.join(advisory)}" if advisory else "")
+    return Note("info", "", text, target.title)
+
+
+def apply(text: str, document: Document, edits: Edits, title: str) -> str:
+    """The text with the edits of one document. Raises PatchError if they cannot be made without touching more."""
+    try:
+        for path, copies in edits.copies:
+            text = copy_item(text, document.index, path, copies)
+        return set_fields(text, document.index, edits.changes)
+    except EditError as error:
+        raise PatchError([Note("error", "", str(error), title)]) from None
