@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -31,12 +31,16 @@ class Unreadable(click.ClickException):
 @dataclass(frozen=True)
 class Dump:
     """What the snapshot options of a command line say. `loading` are arguments of `snapshot.profiles.LoadOptions`,
-    `fields` of `snapshot.config.SchedulerConfig`; `topology_csv` is a file with node labels, "" = none."""
+    `fields` of `snapshot.config.SchedulerConfig`; `topology_csv` is a file with node labels, "" = none. False if no
+    path is given."""
 
     paths: tuple[str, ...]
     loading: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
     topology_csv: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.paths)
 
 
 _LOADING = ("cm_source", "profile", "strict", "link_down", "translate_device_ids", "params")
@@ -44,14 +48,14 @@ _LOADING = ("cm_source", "profile", "strict", "link_down", "translate_device_ids
 
 def snapshot_option(required: bool = True) -> Callable[[F], F]:
     """-s/--snapshot, repeatable, and how to read what it names. The command gets them as one argument `snapshots`: a
-    `Dump`, or None if there is no -s."""
+    `Dump`."""
 
     def decorate(function: F) -> F:
         @wraps(function)
         def command(*args: Any, **given: Any) -> Any:
             paths, csv = given.pop("snapshots"), given.pop("topology_csv")
             loading = {key: given.pop(key) for key in _LOADING}
-            given["snapshots"] = Dump(paths, loading, topology_csv=csv) if paths else None
+            given["snapshots"] = Dump(paths, loading, topology_csv=csv)
             return function(*args, **given)
 
         first, *others = _dump_options(required)
@@ -169,10 +173,18 @@ def emit(outputs: Sequence[tuple[str, str]], render: Callable[[str], str]) -> No
             click.echo(text.rstrip("\n"))
 
 
+def dump_of(paths: Sequence[str], given: Dump) -> Dump:
+    """The dump of a command that takes its parts as arguments too; none at all is an error, a pipe counts as -."""
+    paths = (*given.paths, *paths)
+    if not paths and not sys.stdin.isatty():
+        paths = ("-",)
+    if not paths:
+        raise click.UsageError("name a cluster dump: a file, a folder, or - for standard input")
+    return replace(given, paths=tuple(paths))
+
+
 def load_cluster(dump: Dump) -> Any:
     """The cluster of the snapshot options; unreadable input ends the program with exit code 2."""
-    from dataclasses import replace
-
     from ascendctl.snapshot.load import load_snapshot
     from ascendctl.snapshot.profiles import LoadOptions
 
@@ -226,3 +238,23 @@ def load_manifests(paths: Sequence[str]) -> list[Any]:
             "`ascendctl validate` says more"
         )
     return jobs
+
+
+def read_placement(path: str) -> dict[str, Any]:
+    """A PlacementResult document of a job that was placed; anything else ends the program with exit code 2."""
+    from ascendctl.yamlio.errors import ReadError
+    from ascendctl.yamlio.inputs import read_all
+
+    def read() -> dict[str, Any]:
+        documents = [d.value for d in read_all([path]) if d.value is not None]
+        found = documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else {}
+        if found.get("kind") != "PlacementResult":
+            raise ReadError(
+                path, "is not one PlacementResult document", "write it with `ascendctl place JOB -s DUMP -o json`"
+            )
+        if found.get("outcome") != "placed":
+            raise ReadError(path, f"its outcome is {found.get('outcome')!r}, so no pod of it ran anywhere")
+        return found
+
+    document: dict[str, Any] = readable(read)
+    return document

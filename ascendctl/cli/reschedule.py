@@ -68,7 +68,7 @@ def command(
     jobs = common.load_manifests([manifest])
     if len(jobs) > 1:
         raise click.UsageError(f"{manifest} holds {len(jobs)} jobs; a rescheduling is about one")
-    before = common.readable(lambda: _read_placement(previous))
+    before = common.read_placement(previous)
     fault = dict(before.get("fault") or {})
     fault.update({k: v for k, v in (("kind", kind), ("pending_sessions", pending_sessions)) if v is not None})
     before = {**before, "fault": fault} if fault else before
@@ -80,21 +80,6 @@ def command(
     common.emit(outputs, lambda name: _render(result, before, name, explain, color))
     if result.outcome != "placed":
         raise SystemExit(common.EXIT_FINDINGS)
-
-
-def _read_placement(path: str) -> dict[str, Any]:
-    from ascendctl.yamlio.errors import ReadError
-    from ascendctl.yamlio.inputs import read_all
-
-    documents = [d.value for d in read_all([path]) if d.value is not None]
-    if len(documents) != 1 or documents[0].get("kind") != "PlacementResult":
-        raise ReadError(
-            path, "is not one PlacementResult document", "write it with `ascendctl place JOB -s DUMP -o json`"
-        )
-    found: dict[str, Any] = documents[0]
-    if found.get("outcome") != "placed":
-        raise ReadError(path, f"its outcome is {found.get('outcome')!r}, so no pod of it ran anywhere")
-    return found
 
 
 def _render(result: Any, before: dict[str, Any], name: str, explain: bool, color: str) -> str:

@@ -92,7 +92,7 @@ def build_trees(cluster: Cluster) -> tuple[Tree, ...]:
     """The configured trees of a snapshot, ascending by name. Nodes without a tree label belong to tree `default`."""
     owner = cluster.labels.column(TREE_LABEL)
     ranked = {
-        label: _ranked(cluster.labels.column(label))
+        label: ranked_values(cluster.labels.column(label))
         for levels in cluster.config.resource_levels.values()
         for label in {level.label for level in levels}
     }
@@ -108,7 +108,7 @@ def build_trees(cluster: Cluster) -> tuple[Tree, ...]:
     return tuple(trees)
 
 
-def _ranked(column: StringColumn) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+def ranked_values(column: StringColumn) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """A column with its codes in the order of the values."""
     order = sorted(range(len(column.values)), key=column.values.__getitem__)
     ranks = np.full(len(order) + 1, NO_UNIT, dtype=np.int32)
