@@ -35,7 +35,7 @@ spec:
         spec:
           nodeSelector: {accelerator-type: MODULE-A3-16}
           containers:
-          - {name: ascend, resources: {limits: {huawei.com/Ascend910: %s}}}
+          - {name: ascend, resources: {requests: {huawei.com/Ascend910: %s}}}
 """
 
 
@@ -71,6 +71,13 @@ def test_leader_without_npus_shares_rank_zero() -> None:
     assert [pod.rank for pod in job.pods] == [0, 0, 1, 2]
 
 
+def test_the_operator_does_not_see_limits_of_a_leader() -> None:
+    limits = (ASCEND_JOB % 16).replace("{name: ascend, resources: {requests:", "{name: ascend, resources: {limits:")
+    (job,) = load_jobs(limits)
+    assert [role.npus for role in job.roles] == [16, 16]  # the pods get requests from their limits
+    assert [pod.rank for pod in job.pods] == [0, 0, 1, 2]
+
+
 def test_copied_annotation_comes_from_the_first_pod_and_only_known_keys_do() -> None:
     (job,) = load_jobs(ASCEND_JOB % 16)
     assert job.policy_name is None  # the Master has none; the reference would ask any one pod
@@ -87,7 +94,7 @@ def test_positions_of_attributes() -> None:
         "spec", "replicaSpecs", "Worker", "template", "metadata", "annotations", "huawei.com/schedule_policy",
     )  # fmt: skip
     assert job.source.path("role", 0, "npus") == (
-        "spec", "replicaSpecs", "Master", "template", "spec", "containers", 0, "resources", "limits",
+        "spec", "replicaSpecs", "Master", "template", "spec", "containers", 0, "resources", "requests",
         "huawei.com/Ascend910",
     )  # fmt: skip
     assert job.source.path("label", "absent") == ()
