@@ -49,7 +49,8 @@ def networks(cluster: Cluster, source: str = "auto", labels: Sequence[str] = ())
                 raise
     if not found:
         raise NoNetwork(
-            "the dump says nothing of the network: no resource-level-config, HyperNodes, SuperPoD ids, basic-tor-node-cm"
+            "the dump says nothing of the network: no resource-level-config, HyperNodes, SuperPoD ids above 0, or "
+            "basic-tor-node-cm; name node labels with --levels, or what to draw with --by"
         )
     return found
 
