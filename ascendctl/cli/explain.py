@@ -1,0 +1,86 @@
+"""`ascendctl explain`."""
+
+from __future__ import annotations
+
+import click
+
+from ascendctl.cli import common
+
+FORMATS = ("text", "json", "yaml")
+
+
+@click.command("explain", short_help="Explain a rule, a diagnostic or a field.")
+@click.argument("term", required=False)
+@click.option("--all", "every", is_flag=True, help="List all rules, a line each.")
+@common.output_option(FORMATS, "text")
+def command(term: str | None, every: bool, outputs: list[tuple[str, str]]) -> None:
+    """Explain TERM: a rule of `validate` (SPB-06), a family of rules (SPB), a field (sp-block), a diagnostic of a
+    snapshot (S321), or a code for which `place` refuses a node (NPU_SHORTAGE). Without TERM: the families of rules.
+    """
+    from ascendctl.report.machine import dump
+
+    data, text = _overview(every) if term is None else _lookup(term)
+    common.emit(outputs, lambda name: text if name == "text" else dump(data, name))
+
+
+def _overview(every: bool) -> tuple[object, str]:
+    from ascendctl.report import explain as report
+    from ascendctl.validate.catalogue import FAMILIES, all_rules
+    from ascendctl.validate.explain import FamilyTopic, explain, rule_table
+
+    if every:
+        return [dict(row) for row in rule_table()], report.rules(all_rules())
+    found = [topic for name in FAMILIES for topic in explain(name) if isinstance(topic, FamilyTopic)]
+    return [topic.to_dict() for topic in found], report.families(found)
+
+
+def _lookup(term: str) -> tuple[object, str]:
+    from ascendctl.report import explain as report
+    from ascendctl.validate.explain import explain, suggest
+
+    topics = explain(term)
+    if topics:
+        data = [topic.to_dict() for topic in topics]
+        return data if len(data) > 1 else data[0], "\n\n".join(report.topic(topic) for topic in topics)
+    found = _leaf_rule(term) or _diagnostic(term) or _refusal(term)
+    if found is None:
+        near = suggest(term)
+        raise click.BadParameter(
+            f"nothing is known of {term!r}" + (f"; did you mean {near}?" if near else ""), param_hint="TERM"
+        )
+    return found
+
+
+def _leaf_rule(term: str) -> tuple[object, str] | None:
+    if not term.upper().startswith("SW-"):
+        return None
+    from dataclasses import asdict
+
+    from ascendctl.report import explain as report
+    from ascendctl.topology.leaf_lint import RULES
+
+    rule = next((rule for rule in RULES if rule.id == term.upper()), None)
+    return None if rule is None else ({"topic": "rule", **asdict(rule)}, report.rule(rule, "leaf topology", ""))
+
+
+def _diagnostic(term: str) -> tuple[object, str] | None:
+    from dataclasses import asdict
+
+    from ascendctl.report import explain as report
+    from ascendctl.snapshot.diagnostics import CODES
+
+    code = CODES.get(term.upper())
+    if code is None:
+        return None
+    text = report.code(term.upper(), code.severity, code.title, code.effect, code.remedy)
+    return {"topic": "diagnostic", "code": term.upper(), **asdict(code)}, text
+
+
+def _refusal(term: str) -> tuple[object, str] | None:
+    from ascendctl.engine.codes import NODE_CODES
+    from ascendctl.report import explain as report
+
+    sentence = NODE_CODES.get(term.upper()) if term else None
+    if sentence is None:
+        return None
+    return {"topic": "refusal", "code": term.upper(), "meaning": sentence}, report.refusal(term.upper(), sentence)
