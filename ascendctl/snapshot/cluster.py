@@ -131,9 +131,9 @@ class Cluster:
     `has_base_info` bool: baseDeviceInfos present and readable. `base_count` int32: its entries. `taints`: per node
     JSON text of spec.taints, "" = none.
     `resources`: columns by resource name, every huawei.com/ name that some node offers or lists.
-    `diagnostics`: what is wrong with the dump; `skipped`: objects that nobody reads, by kind; `clusterd_mode`: which
-    ConfigMaps the device data came from; `profile`: the version of the plugin whose behaviour was applied;
-    `hypernodes`: HyperNode objects by name, read by `topology.hypernode`.
+    `diagnostics`: what is wrong with the dump; `read`: objects that were read, `skipped`: those that nobody reads, by
+    kind; `clusterd_mode`: which ConfigMaps the device data came from; `profile`: the version of the plugin whose
+    behaviour was applied; `hypernodes`: HyperNode objects by name, read by `topology.hypernode`.
     """
 
     names: tuple[str, ...]
@@ -163,6 +163,7 @@ class Cluster:
     config: SchedulerConfig = field(default_factory=SchedulerConfig)
     leaves: LeafTopology | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    read: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     hypernodes: tuple[Mapping[str, Any], ...] = ()
     clusterd_mode: bool = True

@@ -89,6 +89,18 @@ class Collected:
     node_batch: _Batch = field(default_factory=_Batch)
     pod_batch: _Batch = field(default_factory=_Batch)
 
+    @property
+    def read(self) -> dict[str, int]:
+        """Objects that were kept, by kind; ConfigMaps that nobody reads are in `skipped`."""
+        counts = {
+            "ConfigMap": len(self.maps),
+            "HyperNode": len(self.hypernodes),
+            "Node": len(self.nodes.row_of),
+            "Pod": len(self.pods.row_of),
+            "PodGroup": len(self.groups),
+        }
+        return {kind: count for kind, count in counts.items() if count}
+
     def where(self, place: int) -> str:
         """Text of a place: file and number of the object in it."""
         file, number = place >> _PLACE_SHIFT, place & ((1 << _PLACE_SHIFT) - 1)
@@ -223,6 +235,7 @@ def _pod(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, int
 
 def _map(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
     if not name.startswith(_READ_PREFIXES):
+        into.skipped["ConfigMap"] += 1
         return
     namespace = scalar_text(meta.get("namespace"))
     title, key = f"ConfigMap {namespace or '(no namespace)'}/{name}", (namespace, name)

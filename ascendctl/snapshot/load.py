@@ -89,7 +89,8 @@ def cluster_of(collected: Collected, config: SchedulerConfig | None, options: Lo
     cluster = finish(frame, rows, config, profile)
     leaves = _leaves(collected, cluster)
     hypernodes = tuple(collected.hypernodes[name] for name in sorted(collected.hypernodes))
-    return replace(cluster, leaves=leaves, hypernodes=hypernodes, diagnostics=collected.findings.sorted())
+    diagnostics = collected.findings.sorted()
+    return replace(cluster, leaves=leaves, hypernodes=hypernodes, diagnostics=diagnostics, read=collected.read)
 
 
 def _find(collected: Collected, name: str, namespace: str) -> RawMap | None:
