@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
 from ascendctl.yamlio.chunks import content_lines
 from ascendctl.yamlio.compose import Refused, compose
@@ -26,8 +26,13 @@ _SAFE_START = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _ODD = re.compile("[\r\x85\u2028\u2029\ufeff]")
 _MAX_DEPTH = 64
 _MAX_KEY = 1000  # a parser gives up looking for the colon of a key after 1024 characters
-_CACHED_LENGTH, _CACHE_LIMIT = 40, 20_000
-_HARD = object()
+_CACHED_LENGTH, _CACHE_LIMIT = 80, 50_000
+_HARD, _BLANK, _NULL = object(), object(), object()
+
+_Line: TypeAlias = "tuple[int, int, bool, str | None, Any]"
+"""Of a line: indentation, column of the key or the text, dash in front?, key, value. The value is None if there is
+nothing behind the key or dash, _NULL for a null that is written out, the type dict or list for `{}` and `[]`, _HARD for
+anything that needs a parser, _BLANK for a blank line."""
 
 
 class Unsure(Exception):
@@ -40,42 +45,32 @@ def is_scannable(text: str) -> bool:
 
 
 class Scanner:
-    """Reads one text after another; what scalars and keys mean is remembered in between."""
+    """Reads one text after another; what a line means by itself is remembered, dumps repeat most of their lines."""
 
     def __init__(self) -> None:
-        self._scalars: dict[str, Any] = {}
-        self._keys: dict[str, str] = {}
+        self._lines: dict[str, _Line] = {}
 
     def scan(self, text: str) -> Any:
         """The value of a document in block style: a dict or a list. `text` is scannable, holds no characters that
         YAML forbids and no line that begins with `---`. Raises Unsure."""
         lines = text.split("\n")
-        match_line, keys, scalars = _LINE.match, self._keys, self._scalars
+        known = self._lines
         root: Any = None
         stack: list[tuple[int, Any]] = []  # open collections: column of the keys or dashes, dict or list
-        col, box, name = -1, root, ""  # the innermost of them, and the key of the last entry of a dict
+        col, box, last_name = -1, root, ""  # the innermost of them, and the key of the last entry of a dict
         waiting = True  # the last entry has no value on its own line: it may follow on deeper lines
         last = -1  # line of the last entry; -1: it cannot be read again as a fragment
         i, count = 0, len(lines)
         while i < count:
             line = lines[i]
-            m: Any = match_line(line)
-            dash, key, rest = m.group(2, 3, 4)
-            here, at = m.end(1), m.start(3)
-            if key is None:
-                at = m.start(4)
-                quoted = _QUOTED_KEY.match(line, at) if rest[:1] in ("'", '"') else None
-                if quoted:
-                    key, rest = (quoted[1] or quoted[2] or ""), quoted[3]
-                elif dash is None:
-                    if rest.strip(" "):  # a text that goes on, or stands on a line of its own
-                        i = self._again(lines, last, i, col, box, len(stack))
-                        waiting, last = False, -1
-                    else:
-                        i += 1
-                    continue
-            else:
-                quoted = None
+            here, at, dash, name, value = known.get(line) or self._line(line)
+            if value is _BLANK:
+                i += 1
+                continue
+            if name is None and not dash:  # a text that goes on, or stands on a line of its own
+                i = self._again(lines, last, i, col, box, len(stack))
+                waiting, last = False, -1
+                continue
 
             if here > col or (waiting and here == col and dash and type(box) is dict):
                 if not waiting:
@@ -85,46 +80,49 @@ class Scanner:
                 if root is None:
                     root = inner
                 elif type(box) is dict:
-                    box[name] = inner
+                    box[last_name] = inner
                 else:
                     box[-1] = inner
                 stack.append((here, inner))
                 col, box = here, inner
-            elif here < col or (dash is None) is (type(box) is list):
-                while stack and (col > here or (col == here and dash is None and type(box) is list)):
+            elif here < col or dash is not (type(box) is list):
+                while stack and (col > here or (col == here and not dash and type(box) is list)):
                     stack.pop()
                     col, box = stack[-1] if stack else (-1, None)
-                if col != here or (dash is None) is (type(box) is list):
+                if col != here or dash is not (type(box) is list):
                     raise Unsure
-            waiting, last = not rest, i
+            waiting, last = value is None, i
 
-            if dash:
-                if key is None:
-                    value = self._scalar(rest) if rest else None
-                    if value is _HARD:
-                        i, last = self._fragment(lines, i, col, box, len(stack)), -1
-                    else:
-                        box.append(value)
-                        i += 1
-                    continue
-                inner = {}
-                box.append(inner)
-                stack.append((at, inner))
-                col, box = at, inner
-            if len(stack) > _MAX_DEPTH:
-                raise Unsure
-            name = key if quoted else keys.get(key) or self._key(key)
-            value = scalars.get(rest, _HARD)
-            if value is _HARD:
-                value = self._scalar(rest)
+            if name is None:
                 if value is _HARD:
                     i, last = self._fragment(lines, i, col, box, len(stack)), -1
                     continue
-            box[name] = value
+                box.append(value if type(value) is str else _fresh(value))
+            else:
+                if dash:
+                    inner = {}
+                    box.append(inner)
+                    stack.append((at, inner))
+                    col, box = at, inner
+                if value is _HARD:
+                    if len(stack) > _MAX_DEPTH:
+                        raise Unsure
+                    i, last = self._fragment(lines, i, col, box, len(stack)), -1
+                    continue
+                box[name] = value if type(value) is str else _fresh(value)
+                last_name = name
+            if len(stack) > _MAX_DEPTH:
+                raise Unsure
             i += 1
         if root is None:
             raise Unsure
         return root
+
+    def _line(self, line: str) -> _Line:
+        parsed = _parse_line(line)
+        if len(line) <= _CACHED_LENGTH and len(self._lines) < _CACHE_LIMIT:
+            self._lines[line] = parsed
+        return parsed
 
     def _again(self, lines: list[str], last: int, current: int, col: int, box: Any, depth: int) -> int:
         """Read the last entry as a fragment, because line `current` seems to belong to it."""
@@ -159,30 +157,43 @@ class Scanner:
             box.extend(composed.value)
         return end
 
-    def _key(self, text: str) -> str:
-        try:
-            key = key_text(resolve(text))
-        except ValueError:
-            raise Unsure from None
-        if len(text) > _MAX_KEY or not key:
-            raise Unsure
-        if len(self._keys) < _CACHE_LIMIT:
-            self._keys[text] = key
-        return key
 
-    def _scalar(self, text: str) -> Any:
-        """The value of what stands behind a key or a dash, or _HARD."""
-        value = _scalar_value(text.rstrip(" "))
-        if (
-            len(text) <= _CACHED_LENGTH
-            and len(self._scalars) < _CACHE_LIMIT
-            and type(value) not in (dict, list, object)
-        ):
-            self._scalars[text] = value
-        return value
+def _parse_line(line: str) -> _Line:
+    m: Any = _LINE.match(line)
+    dash, key, rest = m.group(2, 3, 4)
+    here, at = m.end(1), m.start(3)
+    if key is not None:
+        key = _key(key)
+    else:
+        at = m.start(4)
+        quoted = _QUOTED_KEY.match(line, at) if rest[:1] in ("'", '"') else None
+        if quoted:
+            key, rest = (quoted[1] or quoted[2] or ""), quoted[3]
+        elif not dash:
+            return here, at, False, None, _HARD if rest.strip(" ") else _BLANK
+    rest = rest.rstrip(" ")
+    return here, at, bool(dash), key, _scalar_value(rest) if rest else None
+
+
+def _fresh(value: Any) -> Any:
+    """What a remembered line puts into the result."""
+    if value is dict or value is list:
+        return value()
+    return None if value is _NULL else value
+
+
+def _key(text: str) -> str:
+    try:
+        key = key_text(resolve(text))
+    except ValueError:
+        raise Unsure from None
+    if len(text) > _MAX_KEY:
+        raise Unsure
+    return key
 
 
 def _scalar_value(text: str) -> Any:
+    """The value part of a _Line for what stands behind a key or a dash."""
     first = text[:1]
     if first == "'":
         single = _SINGLE.fullmatch(text)
@@ -192,13 +203,15 @@ def _scalar_value(text: str) -> Any:
             return _HARD
         return json.loads(text) if "\\" in text else text[1:-1]
     if text == "{}":
-        return {}
+        return dict
     if text == "[]":
-        return []
+        return list
     is_plain_start = (
         not first or first in _SAFE_START or first > "\x7f" or (first == "-" and text[1:2] not in ("", " "))
     )
     if not is_plain_start or ": " in text or " #" in text or text[-1:] == ":" or "\t" in text:
         return _HARD
     value = resolve(text)
+    if value is None:
+        return _NULL
     return _HARD if type(value) is float and not math.isfinite(value) else field_value(value)
