@@ -41,6 +41,7 @@ _DIRECTIVES = re.compile(r"(?:[ ]*(?:[%#][^\n]*)?(?:\n|\Z))*")
 _EXPORT = "export with kubectl get -o json or -o yaml"
 _HEAD = 64 << 10  # where the head of a list is looked for
 _STREAM_FROM = 1 << 20  # smaller texts are read in one go
+_BLOCK = 1 << 20  # characters that are looked at together
 _MAX_FALLBACK = 8 << 20  # a larger text that begins like JSON is never read as YAML
 
 
@@ -291,8 +292,10 @@ def _yaml_documents(text: str, name: str, start: int, stream: bool) -> Iterator[
 
 def _check_characters(chunk: Chunk, name: str) -> None:
     text = chunk.text
-    if text.isascii() and not text.encode().translate(None, _PRINTABLE):
-        return
+    if text.isascii():
+        blocks = (text[i : i + _BLOCK].encode() for i in range(0, len(text), _BLOCK))
+        if not any(block.translate(None, _PRINTABLE) for block in blocks):
+            return
     control = find_control(text)
     if control:
         line, column = position(text, control.start(), chunk.line)
