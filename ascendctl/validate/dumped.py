@@ -1,47 +1,58 @@
-"""Objects of a dump that rules look up by name: queues, priority classes, companions of jobs."""
+"""What the snapshot's own loader passes over but rules look up: Queues, PriorityClasses, PodGroups, names of ConfigMaps
+and workloads."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ascendctl.validate.companions import CLUSTER_WIDE
+from ascendctl.validate.companions import CLUSTER_WIDE, ObjectKey
 
-KINDS = ("Queue", "PriorityClass", "ConfigMap", "PodGroup", "Service")
-_MARKS = (b'"Queue"', b'"PriorityClass"', b"kind: Queue", b"kind: PriorityClass", b"rings-config-")
+_KEPT = frozenset(("Queue", "PodGroup"))
+_NAMED = frozenset(("PriorityClass", "ConfigMap", "Deployment", "StatefulSet"))
+_VOLCANO_JOB = "batch.volcano.sh/"
 
 
-def dumped_objects(paths: Sequence[str]) -> dict[tuple[str, str, str], Any]:
-    """Objects by (kind, namespace, name). A file that shows no sign of what is looked up is not decoded again: dumps
-    are large, and these objects few. Raises ReadError for files that cannot be read; a packed snapshot has none."""
-    from ascendctl.snapshot.read import read_objects
-    from ascendctl.yamlio.inputs import expand_paths, read_bytes
+def dumped_objects(source: str | os.PathLike[str] | Sequence[str | Path | Mapping[str, Any]]) -> dict[ObjectKey, Any]:
+    """Objects by (kind, namespace, name) for `Options.dumped`; of all but Queues and PodGroups only the names.
 
-    found: dict[tuple[str, str, str], Any] = {}
-    for path in expand_paths(paths):
-        if path == "-":
-            continue
-        data = read_bytes(path)
-        if any(mark in data for mark in _MARKS):
-            for item in _flat(read_objects(data, path)):
-                meta = item.get("metadata")
-                kind = item.get("kind")
-                if kind in KINDS and isinstance(meta, Mapping) and isinstance(meta.get("name"), str):
-                    given = meta.get("namespace")
-                    namespace = given if isinstance(given, str) and given else "default"
-                    found[kind, "" if kind in CLUSTER_WIDE else namespace, meta["name"]] = item
+    `source` is what `load_snapshot` takes. Raises ReadError as that does.
+    """
+    entries: list[Any] = [source] if isinstance(source, str | os.PathLike) else list(source)
+    found: dict[ObjectKey, Any] = {}
+    for value in _objects(entries):
+        kind = value.get("kind")
+        if kind == "Job" and str(value.get("apiVersion", "")).startswith(_VOLCANO_JOB):
+            kind = "vcjob"
+        meta = value.get("metadata")
+        name = meta.get("name") if isinstance(meta, Mapping) else None
+        if isinstance(meta, Mapping) and isinstance(name, str) and (kind in _KEPT | _NAMED or kind == "vcjob"):
+            namespace = "" if kind in CLUSTER_WIDE else str(meta.get("namespace") or "default")
+            found[str(kind), namespace, name] = value if kind in _KEPT else {}
     return found
 
 
-def _flat(objects: Iterable[Any], inherited: str = "") -> Iterator[dict[str, Any]]:
-    """Objects with the items of lists unpacked; items of a typed list inherit its kind."""
-    for value in objects:
-        if isinstance(value, list):
-            yield from _flat(value, inherited)
-        elif isinstance(value, dict):
-            kind = value.get("kind") or inherited
-            if isinstance(kind, str) and kind.endswith("List"):
-                items = value.get("items")
-                yield from _flat(items if isinstance(items, list) else (), kind.removesuffix("List"))
-            else:
-                yield value if "kind" in value else {**value, "kind": kind}
+def _objects(entries: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+    paths = [entry for entry in entries if isinstance(entry, str | os.PathLike)]
+    yield from _flat(entry for entry in entries if not isinstance(entry, str | os.PathLike))
+    if paths:
+        from ascendctl.snapshot.read import read_objects
+        from ascendctl.yamlio.inputs import expand_paths, read_bytes
+
+        for path in expand_paths(paths):
+            yield from _flat(read_objects(read_bytes(path), path))
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """Objects, those inside lists too; items of a list without kind have the list's."""
+    for value in values:
+        if not isinstance(value, Mapping):
+            continue
+        items, kind = value.get("items"), value.get("kind")
+        if isinstance(items, list) and (not isinstance(kind, str) or kind.endswith("List")):
+            inner = {"kind": str(kind).removesuffix("List"), "apiVersion": value.get("apiVersion")} if kind else {}
+            yield from _flat({**inner, **item} for item in items if isinstance(item, Mapping))
+        else:
+            yield value

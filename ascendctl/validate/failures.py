@@ -32,7 +32,8 @@ def _registry(volcano: str) -> Registry[Any]:
     resources: list[tuple[str, Resource[Any]]] = []
     for group in ("kinds", "products"):
         for name in names(group):
-            schema = for_release(f"{group}/{name}", volcano)
+            # with "$schema" in it, jsonschema would go on with its own class for the draft instead of `_Validator`
+            schema = {k: v for k, v in for_release(f"{group}/{name}", volcano).items() if k != "$schema"}
             resources.append((schema["$id"], DRAFT202012.create_resource(schema)))
     return Registry().with_resources(resources)
 

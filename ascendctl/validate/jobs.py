@@ -21,7 +21,7 @@ from ascendctl.yamlio.document import Document, FieldPath
 
 BLOCKING = frozenset(("SEL-01", "SEL-02", "SEL-03", "SEL-05", "RES-02", "SPB-11"))
 """Rules that say: the policy at hand is not the one that the author meant. Its rules then stay silent."""
-_BESIDE = frozenset(("RAB-08",))
+_BESIDE = frozenset(("RAB-08", "VNP-02"))
 """Advice that stands even where the policy refuses the same field."""
 _RACK_SIZE = "super-pod-size"
 

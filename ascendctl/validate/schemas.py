@@ -65,7 +65,8 @@ def for_release(name: str, volcano: str) -> dict[str, Any]:
 
 def _prune(node: Any, known: frozenset[str]) -> Any:
     if isinstance(node, dict):
-        return {k: _prune(v, known) for k, v in node.items() if not _later(v, known)}
+        kept = {k: _prune(v, known) for k, v in node.items() if not _later(v, known)}
+        return {k: v for k, v in kept.items() if not (k == "allOf" and v == [])}
     if isinstance(node, list):
         return [_prune(v, known) for v in node if not _later(v, known)]
     return node

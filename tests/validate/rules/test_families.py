@@ -354,6 +354,29 @@ def test_a_config_map_of_the_run_or_the_snapshot_is_there() -> None:
     assert rules(base, named) == []
 
 
+# ------------------------------------------------------------------------------------------------- dynamic vNPUs
+def vnpu(cores: int, **labels: str) -> dict[str, Any]:
+    limits = {"huawei.com/npu-core": cores}
+    base = change(pod(), {"/metadata/annotations": DROP, "/metadata/labels": labels, "/spec/containers/0/env": DROP})
+    return change(base, {"/spec/containers/0/resources": {"limits": limits, "requests": limits}})
+
+
+@pytest.mark.parametrize(
+    ("cores", "labels", "found"),
+    [
+        (1, {"ring-controller.atlas": "ascend-310P", "vnpu-dvpp": "yes"}, ["VNP-04"]),
+        (4, {"ring-controller.atlas": "ascend-310P", "vnpu-dvpp": "yes"}, []),
+        (3, {"ring-controller.atlas": "ascend-310P"}, ["VNP-03"]),
+        (10, {"ring-controller.atlas": "ascend-910b"}, []),
+        (5, {"ring-controller.atlas": "ascend-910b", "vnpu-level": "high"}, ["VNP-06"]),
+        (4, {}, ["VNP-01"]),
+    ],
+)
+def test_dynamic_vnpus(cores: int, labels: dict[str, str], found: list[str]) -> None:
+    assert rules(vnpu(cores, **labels), preset_vdev=False) == found
+    assert "VNP-02" in rules(vnpu(cores, **labels))
+
+
 # ------------------------------------------------------------------------------------------------- foreign dialects
 HAMI = {"huawei.com/Ascend910B3": 1, "huawei.com/Ascend910B3-memory": 16384}
 
