@@ -75,10 +75,6 @@ MODULES: Final[Mapping[str, str]] = {
 """Policy -> module under `engine/policies`; the policies that are not listed work inside one node: `intra`."""
 
 
-NO_SWITCH: Final = ("soft_share", "vnpu")
-"""Modules that place by themselves even if the job has label tor-affinity."""
-
-
 @dataclass(frozen=True)
 class Selection:
     """What handles a job. `policy` "" = nothing does. `module` is the one under `engine/policies` that checks and
@@ -121,12 +117,8 @@ def select_policy(job: Job, cluster: Cluster | None = None) -> Selection:
         policy = {"chip": "310-chip", "card": "310-card"}.get(job.labels.get("npu-310-strategy", "chip"), "")
     elif job.resource == A310P:
         policy = _of_310p(job, notes)
-    module = MODULES.get(policy, "intra")
-    switch = job.tor_affinity not in (None, "null") and bool(policy)
-    if switch and (static or module in NO_SWITCH):
-        notes.append("label tor-affinity is left out: shared and virtual NPUs are placed without switch affinity")
-        switch = False
-    return Selection(policy, module, switch, registered, static, tuple(notes))
+    switch = job.tor_affinity not in (None, "null")
+    return Selection(policy, MODULES.get(policy, "intra"), switch, registered, static, tuple(notes))
 
 
 def _of_910(job: Job, notes: list[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ascendctl.engine.fault import Fault
 from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.request import Request
+from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.state import new_state
 from ascendctl.snapshot.cluster import Cluster
 
 WEIGHT = 100
@@ -69,6 +71,20 @@ def own_pods(request: Request) -> NDArray[np.bool_]:
         [namespace == job.namespace and (name in names or (k >= 0 and same[k])) for name, namespace, k in rows],
         dtype=np.bool_,
     )
+
+
+def attempts(
+    request: Request, fault: Fault, run: Callable[[Request, Fault], Placement | Unschedulable]
+) -> Placement | Unschedulable:
+    """Recover at the level that the fault names; "auto": first the pods of broken nodes alone, then the whole job."""
+    if fault.kind != "auto":
+        return run(request, fault)
+    result = run(request, replace(fault, kind="pod"))
+    if isinstance(result, Placement):
+        return result
+    fresh = replace(request, state=new_state(request.cluster, request.job.resource))
+    note = f"the lost pods alone cannot be placed ({result.code}): the whole job starts again"
+    return run(replace(fresh, notes=(*request.notes, note)), replace(fault, kind="job"))
 
 
 def seen_scores(raw: Scores, stop: int) -> Scores:

@@ -110,7 +110,6 @@ def test_modules_and_the_switch_policy():
         assert chosen(NPU, policy(name)).module == module
     assert chosen(A910, labels={"tor-affinity": "normal-schema"}).switch
     assert chosen(A910, labels={"tor-affinity": "null"}).switch is False
-    assert not chosen(CORE, labels={"ring-controller.atlas": "ascend-310P", "tor-affinity": "normal-schema"}).switch
 
 
 def test_silent_fall_through_is_noted():

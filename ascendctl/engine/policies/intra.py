@@ -19,7 +19,7 @@ from ascendctl.engine.predicate import refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.state import State, new_state
-from ascendctl.engine.turns import Adjustments, adjustments, final_scores, seen_scores, shared_nodes
+from ascendctl.engine.turns import Adjustments, adjustments, attempts, final_scores, seen_scores, shared_nodes
 from ascendctl.engine.wired import mesh
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
@@ -45,6 +45,11 @@ def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedul
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Placement | Unschedulable:
     """The pods that a fault deleted: those of broken nodes if the fault is at pod level, else all. The others keep
     their nodes and chips."""
+    return attempts(request, fault, _restart)
+
+
+def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
+    job, cluster = request.job, request.cluster
     positions = {pod.name: i for i, pod in enumerate(job.pods)}
     seats = _Seats.empty(len(job.pods))
     kept: list[FormerPod] = []

@@ -17,7 +17,7 @@ from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.state import State, usable
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, choose, final_scores, own_pods
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, own_pods
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
@@ -71,9 +71,13 @@ def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedul
 
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Placement | Unschedulable:
     """The pods that a fault deleted; at pod level the others keep their nodes and chips."""
+    return attempts(request, fault, _restart)
+
+
+def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
     kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
     lost = [p for p in fault.pods if p.name not in kept]
-    settle(request.state, cluster, job.namespace, lost, ())
+    settle(request.state, request.cluster, request.job.namespace, lost, ())
     return _run(request, adjustments(request, fault), kept, frozenset(p.name for p in lost))
 
 

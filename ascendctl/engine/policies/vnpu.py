@@ -15,7 +15,7 @@ from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.state import State
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, choose, final_scores, own_pods
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, own_pods
 from ascendctl.engine.vnpu_nodes import (
     KEYS,
     NONE,
@@ -75,9 +75,13 @@ def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedul
 
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Placement | Unschedulable:
     """The pods that a fault deleted; at pod level the others keep their nodes and chips."""
+    return attempts(request, fault, _restart)
+
+
+def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
     kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
     lost = [p for p in fault.pods if p.name not in kept]
-    settle(request.state, cluster, job.namespace, lost, ())
+    settle(request.state, request.cluster, request.job.namespace, lost, ())
     return _run(request, adjustments(request, fault), kept, frozenset(p.name for p in lost))
 
 

@@ -241,6 +241,23 @@ def test_reschedule_moves_the_pods_of_the_broken_node():
     assert all(pod.moved for pod in result.pods)
 
 
+def test_automatic_level_falls_back_to_the_whole_job():
+    found = job(4, 2)
+    before = place(found, cluster([Node("a", range(4)), Node("b", FULL)]))
+    assert [node for node, _ in seats(before)] == ["a", "b"]
+    now = cluster([Node("a", range(4), health=1), Node("b", FULL), Node("c", range(4))])
+    result = reschedule(found, now, fault(before, "auto"), ["a"])
+    assert seats(result) == [("b", [4, 5, 6, 7]), ("b", [0, 1, 2, 3])]
+    assert [pod.moved for pod in result.pods] == [True, False]
+    now = cluster([Node("a", range(4), health=1), Node("b", FULL, idle=7), Node("c", FULL)])
+    result = reschedule(found, now, fault(before, "auto"), ["a"])
+    assert [node for node, _ in seats(result)] == ["c", "b"]
+    now = cluster([Node("a", range(4), health=1), Node("b", [0, 1, 2, 3, 4]), Node("c", [0, 1, 4, 5])])
+    result = reschedule(found, now, fault(before, "auto"), ["a"])
+    assert result.code == "NodePredicateFailed"
+    assert any("the whole job starts again" in note for note in result.trace.notes)
+
+
 def test_a_node_where_a_pod_failed_loses_64_points():
     """P5."""
     found = job(4)
