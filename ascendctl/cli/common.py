@@ -43,7 +43,7 @@ class Dump:
         return bool(self.paths)
 
 
-_LOADING = ("cm_source", "profile", "strict", "link_down", "translate_device_ids", "params")
+_LOADING = ("cm_source", "profile", "link_down", "translate_device_ids", "params")
 
 
 def snapshot_option(required: bool = True) -> Callable[[F], F]:
@@ -54,7 +54,7 @@ def snapshot_option(required: bool = True) -> Callable[[F], F]:
         @wraps(function)
         def command(*args: Any, **given: Any) -> Any:
             paths, csv = given.pop("snapshots"), given.pop("topology_csv")
-            loading = {key: given.pop(key) for key in _LOADING}
+            loading = {key: given.pop(key) for key in _LOADING} | {"strict": given.pop("strict_dump")}
             given["snapshots"] = Dump(paths, loading, topology_csv=csv)
             return function(*args, **given)
 
@@ -91,7 +91,7 @@ def _dump_options(required: bool) -> list[click.Option]:
             help="Which ConfigMaps hold the device data; auto = the configured ones, else those that are there.",
         ),
         click.Option(
-            ["--strict-dump", "strict"], is_flag=True,
+            ["--strict-dump"], is_flag=True,
             help="Forgive nothing in the dump that the scheduler would not.",
         ),
         click.Option(

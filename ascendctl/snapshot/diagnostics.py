@@ -229,6 +229,12 @@ CODES: dict[str, Code] = {
         "the scheduler itself does not translate: it takes such chips for free until the pod is mounted",
         "leave out the translation to see what the scheduler sees",
     ),
+    "S339": Code(
+        "warning",
+        "scheduler parameter that is not usable",
+        "the scheduler takes its default, or leaves out the resource tree, without a word",
+        "correct the arguments of init-params in volcano-scheduler-configmap",
+    ),
 }
 
 
