@@ -86,7 +86,7 @@ def virtual_nodes(cluster: Cluster, gone: NDArray[np.bool_]) -> VirtualNodes:
         for row in np.flatnonzero(pods.active & (pods.node >= 0)).tolist()
         if (text := pods.annotations.get(row, NPU_CORE)) and valid[pods.node[row]]
     ]
-    cuts = [(row, *_parse(text)) for row, text in held]
+    cuts = [(row, *parse_cut(text)) for row, text in held]
     width = max([width, *(chip + 1 for _, on, _ in cuts for chip in on)])
     shape = (size, width)
     nodes = VirtualNodes(
@@ -95,8 +95,9 @@ def virtual_nodes(cluster: Cluster, gone: NDArray[np.bool_]) -> VirtualNodes:
         np.zeros(shape, np.bool_), np.zeros(shape, np.int64),
     )  # fmt: skip
     bits = (free[:, None] >> np.arange(width, dtype=np.uint64)) & np.uint64(1) != 0
-    for node, chip in np.argwhere(bits & valid[:, None]).tolist():
-        _add_chip(nodes, node, chip)
+    nodes.present[:] = bits & valid[:, None]
+    nodes.cores[:] = np.where(nodes.present, cores[:, None], 0)
+    nodes.cpus[:] = np.where(nodes.present, cpus[:, None], 0)
     groups: dict[tuple[int, int], set[int]] = {}
     for row, on, template in cuts:
         node, confirmed = int(pods.node[row]), bool(pods.annotations.get(row, REAL))
@@ -148,7 +149,7 @@ def _cpus_per_chip(kind: tuple[str, str, str], cores: int) -> int:
     return next((CHIP_SIZES[name, cores] for name in kind if (name, cores) in CHIP_SIZES), 0)
 
 
-def _parse(text: str) -> tuple[tuple[int, ...], str | None]:
+def parse_cut(text: str) -> tuple[tuple[int, ...], str | None]:
     """Chips and template of a pod's npu-core annotation; None = whole chips. No chips if it cannot be read."""
     parts = text.split(",")
     if any("-" not in part for part in parts):

@@ -66,7 +66,7 @@ class Shares:
 
 def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedulable:
     """All pods of a new job, or none."""
-    return _run(request, adjustments(request), {}, frozenset())
+    return _run(request, adjustments(request), {}, np.zeros(len(cluster.pods.names), dtype=np.bool_))
 
 
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Placement | Unschedulable:
@@ -77,12 +77,12 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Pl
 def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
     kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
     lost = [p for p in fault.pods if p.name not in kept]
-    settle(request.state, request.cluster, request.job.namespace, lost, ())
-    return _run(request, adjustments(request, fault), kept, frozenset(p.name for p in lost))
+    gone = settle(request.state, request.cluster, request.job.namespace, lost, ())
+    return _run(request, adjustments(request, fault), kept, gone)
 
 
 def _run(
-    request: Request, adjust: Adjustments, kept: Mapping[str, FormerPod], gone: frozenset[str]
+    request: Request, adjust: Adjustments, kept: Mapping[str, FormerPod], gone: NDArray[np.bool_]
 ) -> Placement | Unschedulable:
     """Pods in rank order; of each role what the nodes offer, kept up to date at the nodes that pods take."""
     job, cluster, state = request.job, request.cluster, request.state
@@ -136,7 +136,7 @@ def quota_of(job: Job) -> Quota:
     return Quota(cores or 0, memory or 0, rules.SHARING_POLICIES.index(job.labels[rules.SHARING]))
 
 
-def _shares(request: Request, quota: Quota, gone: frozenset[str]) -> Shares:
+def _shares(request: Request, quota: Quota, gone: Flags) -> Shares:
     """Used quota of every chip, from the annotations of the snapshot's pods without the job's deleted ones."""
     cluster, state = request.cluster, request.state
     pods, own = cluster.pods, own_pods(request)
@@ -145,7 +145,7 @@ def _shares(request: Request, quota: Quota, gone: frozenset[str]) -> Shares:
     for row in np.flatnonzero(pods.active & (pods.node >= 0)).tolist():
         texts = [pods.annotations.get(row, key) for key in rules.KEYS]
         cores, memory = (parse_go_int(text or "") for text in texts[:2])
-        if texts[2] is None or cores is None or memory is None or (own[row] and pods.names[row] in gone):
+        if texts[2] is None or cores is None or memory is None or gone[row]:
             continue
         chip = _chip(pods.annotations.get(row, REAL) or pods.annotations.get(row, state.resource) or "", state.resource)
         if chip < 0:

@@ -28,6 +28,7 @@ from ascendctl.engine.vnpu_nodes import (
     book,
     key_of,
     node_kinds,
+    parse_cut,
     virtual_nodes,
 )
 from ascendctl.engine.vnpu_templates import (
@@ -70,7 +71,7 @@ def template_keys(request: Request) -> tuple[str, ...]:
 
 def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedulable:
     """All pods of a new job, or none."""
-    return _run(request, adjustments(request), {}, frozenset())
+    return _run(request, adjustments(request), {}, np.zeros(len(cluster.pods.names), dtype=np.bool_))
 
 
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Placement | Unschedulable:
@@ -81,8 +82,8 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Pl
 def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
     kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
     lost = [p for p in fault.pods if p.name not in kept]
-    settle(request.state, request.cluster, request.job.namespace, lost, ())
-    return _run(request, adjustments(request, fault), kept, frozenset(p.name for p in lost))
+    gone = settle(request.state, request.cluster, request.job.namespace, lost, ())
+    return _run(request, adjustments(request, fault), kept, gone)
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,20 @@ class Offer:
 
 
 def _run(
-    request: Request, adjust: Adjustments, kept: Mapping[str, FormerPod], gone: frozenset[str]
+    request: Request, adjust: Adjustments, kept: Mapping[str, FormerPod], gone: NDArray[np.bool_]
 ) -> Placement | Unschedulable:
     """Pods in rank order; of each role what the nodes offer, kept up to date at the nodes that pods take."""
     job, cluster, state = request.job, request.cluster, request.state
-    own = own_pods(request)
-    nodes = virtual_nodes(cluster, own & np.array([name in gone for name in cluster.pods.names], dtype=np.bool_))
+    nodes = virtual_nodes(cluster, gone)
     seats = [kept[pod.name].index if pod.name in kept else -1 for pod in job.pods]
     chips = [kept[pod.name].npus if pod.name in kept else () for pod in job.pods]
     written: list[dict[str, str]] = [{} for _ in job.pods]
+    in_snapshot = {cluster.pods.names[row] for row in np.flatnonzero(own_pods(request)).tolist()}
+    for i, pod in enumerate(job.pods):
+        if pod.name in kept and (text := kept[pod.name].annotations.get(NPU_CORE)):
+            written[i] = {NPU_CORE: text}
+            if pod.name not in in_snapshot:
+                _hold(state, nodes, seats[i], text, pod.npus)
     demands: dict[int, Demand] = {}
     offers: dict[int, Offer] = {}
     codes: Codes | None = None
@@ -266,6 +272,17 @@ def _take(
     book(nodes, node, chip, name)
     add_pending(nodes, node, name)
     return (chip,), f"{chip}-{name}"
+
+
+def _hold(state: State, nodes: VirtualNodes, node: int, text: str, cores: int) -> None:
+    """Count a pod that keeps its place but is not in the snapshot."""
+    state.idle[node] -= cores
+    chips, template = parse_cut(text)
+    for chip in chips:
+        if chip < nodes.present.shape[1] and nodes.present[node, chip]:
+            book(nodes, node, chip, template)
+    if template is not None:
+        add_pending(nodes, node, template)
 
 
 def _fullest_first(here: VirtualNodes, fitting: Flags) -> list[int]:

@@ -199,3 +199,19 @@ def test_reschedule_forgets_the_lost_pods():
     now = cluster([core_node("310P", 1, [], used=8)], running)
     result = reschedule(found, now, before | {"fault": {"kind": "job"}}, ["b"])
     assert [pod.annotations[CORE] for pod in result.pods] == ["0-vir04_3c", "0-vir04_3c"]
+
+
+def test_reschedule_keeps_the_other_pods():
+    found = core_job("310P", 4, 3)
+    before = place(found, cluster([core_node("310P", 1, name="a"), core_node("310P", 1, name="b")])).to_dict()
+    assert [pod["node"] for pod in before["pods"]] == ["a", "a", "b"]
+    now = cluster([core_node("310P", 1, name="a"), core_node("310P", 1, name="b", health=1)])
+    result = reschedule(found, now, before | {"fault": {"kind": "pod"}}, ["b"])
+    assert [group.code for group in result.rejected] == ["NODE_UNHEALTHY", "NPU_SHORTAGE"]
+    now = cluster([core_node("310P", 2, name="a"), core_node("310P", 1, name="b", health=1)])
+    result = reschedule(found, now, before | {"fault": {"kind": "pod"}}, ["b"])
+    assert [(pod.annotations[CORE], pod.moved) for pod in result.pods] == [
+        ("0-vir04_3c", False),
+        ("0-vir04_3c", False),
+        ("1-vir04_3c", True),
+    ]
