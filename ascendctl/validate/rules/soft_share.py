@@ -91,6 +91,14 @@ def _label(rule: str, job: Job, key: str) -> Violation:
     return Violation(rule, job.source.path("label", key), {"value": job.labels[key]}, INVALID)
 
 
+def _annotated(job: Job, key: str) -> Violation | None:
+    """SFT-08 if a quota is an annotation, of the job or of a pod template (the scheduler does not collect those)."""
+    if key in job.annotations:
+        return Violation("SFT-08", job.source.path("annotation", key), {"key": key})
+    role = next((i for i, role in enumerate(job.roles) if key in role.annotations), None)
+    return None if role is None else Violation("SFT-08", job.source.path("role", role, "annotation", key), {"key": key})
+
+
 def advise(job: Job, policy: str) -> Iterator[Violation]:
     """SFT-05 to SFT-08."""
     if policy != POLICY:
@@ -98,9 +106,9 @@ def advise(job: Job, policy: str) -> Iterator[Violation]:
         if stray is not None and job.resource:
             yield Violation("SFT-06", job.source.path("label", stray), {"key": stray})
         return
-    annotated = next((key for key in KEYS if key in job.annotations and key not in job.labels), None)
+    annotated = next((found for key in KEYS if key not in job.labels and (found := _annotated(job, key))), None)
     if annotated is not None:
-        yield Violation("SFT-08", job.source.path("annotation", annotated), {"key": annotated})
+        yield annotated
     quota = parse_go_int(job.labels.get(CORES, ""))
     for i, role in enumerate(job.roles):
         if role.is_npu and role.replicas and quota is not None and role.npus != quota:
