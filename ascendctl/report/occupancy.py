@@ -111,7 +111,7 @@ def units(cluster: Cluster, chips: NodeChips, by: str) -> list[Unit]:
     not count.
 
     The reserve of a SuperPoD are its last free nodes in name order, `reserve-nodes` of them (chapter 20 §6); racks,
-    SuperPoDs with racks and leaf switches have none.
+    SuperPoDs of racks and leaf switches have none.
     """
     counted = cluster.is_npu | (cluster.total != 0)
     if by == "leaf":
@@ -132,7 +132,7 @@ def units(cluster: Cluster, chips: NodeChips, by: str) -> list[Unit]:
 
 
 def _reserve(cluster: Cluster, chips: NodeChips, nodes: NDArray[np.int64]) -> frozenset[int]:
-    if (cluster.rack[nodes] > 0).any():
+    if (cluster.rack > 0).any():
         return frozenset()
     free = nodes[chips.state[nodes] == FREE].tolist()
     return frozenset(free[max(0, len(free) - cluster.config.reserve_nodes) :])

@@ -108,8 +108,12 @@ def _read_config(collected: Collected, given: Mapping[str, str]) -> SchedulerCon
         except ConfigError as error:
             collected.findings.add("S315", str(error), found.title, source=collected.where(found.place))
     params.update(given)
-    title, place = (found.title, collected.where(found.place)) if found is not None else (f"ConfigMap {CONFIG_NAME}", "")
-    return config_from_params(params, lambda text: collected.findings.add("S339", text, title, source=place))
+
+    def note(text: str) -> None:
+        title, place = (found.title, collected.where(found.place)) if found else (f"ConfigMap {CONFIG_NAME}", "")
+        collected.findings.add("S339", text, title, source=place)
+
+    return config_from_params(params, note)
 
 
 def _mode(collected: Collected, config: SchedulerConfig, options: LoadOptions) -> bool:
