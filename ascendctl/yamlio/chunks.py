@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ascendctl.yamlio.document import Problem
+from ascendctl.yamlio.problems import ENCODING_HINT, position, separator_problem
 
-ENCODING_HINT = "save the file as UTF-8"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-_MARKER = re.compile(r"\{\{|\{%|\{#")
 _BLANK_LINES = re.compile(r"(?:\ufeff? *(?:#[^\n\r]*)?(?:\r\n?|\n|\Z))*")
 
 
@@ -70,7 +69,7 @@ def split_chunks(text: str, start: int = 0) -> Iterator[Chunk]:
         line += body.count("\n")
         line_end = text.find("\n", at)
         line_end = len(text) if line_end < 0 else line_end
-        problem = _separator_problem(text[at:line_end].removesuffix("\r"), line)
+        problem = separator_problem(text[at:line_end].removesuffix("\r"), line)
         start, line, column = min(line_end + 1, len(text)), line + 1, 1
         at = _next_separator(text, start, line_end < len(text))
 
@@ -81,18 +80,6 @@ def _next_separator(text: str, start: int, at_line_start: bool) -> int:
         return start
     found = text.find("\n---", start)
     return found + 1 if found >= 0 else -1
-
-
-def _separator_problem(text: str, line: int) -> Problem | None:
-    rest = text[3:].strip()
-    if not rest or rest.startswith("#"):
-        return None
-    if "\r" in rest:
-        message, hint = "not readable: the lines end in a bare CR, kubectl sees one long line", "save with LF line ends"
-    else:
-        message = "not readable: text after ---; kubectl refuses the file"
-        hint = "start the document on the next line"
-    return Problem("DOC-01", message, hint, line, len(text[3:]) - len(text[3:].lstrip()) + 4)
 
 
 def is_blank(text: str) -> bool:
@@ -106,30 +93,6 @@ def content_lines(text: str) -> int:
     return sum(1 for line in text.splitlines() if line.strip(" \t\ufeff") and not line.lstrip(" \t").startswith("#"))
 
 
-def position(text: str, offset: int, first_line: int = 1) -> tuple[int, int]:
-    """Line and column, both from 1, of an offset into a text that starts on `first_line`."""
-    start = text.rfind("\n", 0, offset) + 1
-    return text.count("\n", 0, offset) + first_line, offset - start + 1
-
-
 def find_control(text: str) -> re.Match[str] | None:
     """The first character that YAML does not allow."""
     return _CONTROL.search(text)
-
-
-def control_problem(character: str, line: int, column: int) -> Problem:
-    """DOC-01 for a character that YAML forbids, which is never printed raw."""
-    code = ord(character)
-    shown = f"U+{code:04X}" if code > 0xFF else f"\\x{code:02x}"
-    hint = ENCODING_HINT if code == 0 else "remove it, or write it as an escape in double quotes"
-    return Problem("DOC-01", f"not readable: control character {shown}", hint, line, column)
-
-
-def template_problem(chunk: Chunk) -> Problem | None:
-    """DOC-12 for a chunk that could not be read, if it holds a marker of a template language."""
-    marker = _MARKER.search(chunk.text)
-    if not marker:
-        return None
-    line, column = position(chunk.text, marker.start(), chunk.line)
-    message = f"unrendered template: found `{marker.group()}` at {line}:{column}"
-    return Problem("DOC-12", message, "render it first (helm template, jinja2)", line, column)

@@ -17,6 +17,7 @@ from yaml._yaml import CParser
 from yaml.error import MarkedYAMLError, YAMLError
 
 from ascendctl.yamlio.document import FieldPath, Mark, Problem
+from ascendctl.yamlio.problems import DUPLICATE_HINT, duplicate_message, explain
 from ascendctl.yamlio.scalars import MERGE_TAG, Scalar, field_value, key_text, resolve, resolve_tagged, shown
 
 MAX_DEPTH = 1000
@@ -24,20 +25,10 @@ MAX_SCALAR = 4 << 20
 """Characters of one scalar. The API server takes no request above 3 MiB."""
 MAX_FIELDS = 1_000_000
 """Fields of one document, aliases expanded."""
-DUPLICATE_HINT = "remove one of the two"
 _MAX_PROBLEMS = 50
 _MERGED = -1
 """Path component of what stands inside `<<: {...}` or `<<: [...]`; no list index is negative."""
 _ODD_BREAKS = ("\r", "\x85", "\u2028", "\u2029")
-_LOOKALIKES = {
-    "\u00a0": "non-breaking space",
-    "\u3000": "full-width space",
-    "\uff1a": "full-width colon",
-    "\uff0c": "full-width comma",
-    "\u200b": "zero-width space",
-    "\u201c": "typographic quote",
-    "\u201d": "typographic quote",
-}
 
 
 class Refused(Exception):
@@ -107,11 +98,6 @@ def compose(text: str, first_line: int = 1, first_column: int = 1, with_marks: b
     Without marks the number of fields is not bounded. `depth` counts the levels that a fragment stands in.
     """
     return _Composer(text, (first_line, first_column), with_marks, depth).run()
-
-
-def duplicate_message(key: str, first: int, last: int) -> str:
-    """What DOC-01 says of a key that stands twice in one mapping."""
-    return f"duplicate key {shown(key)}: also at line {first}; kubectl silently keeps the last one, line {last}"
 
 
 def surviving_marks(
@@ -445,7 +431,7 @@ class _Composer:
         mark = error.problem_mark or error.context_mark
         line, column = self.at(mark)
         offset = mark.index if mark else 0
-        message, hint = _explain(error.problem or error.context or "", self.text, offset)
+        message, hint = explain(error.problem or error.context or "", self.text, offset)
         return Problem("DOC-01", f"not readable: {message}", hint, line, column)
 
 
@@ -455,29 +441,3 @@ def bom_stand_in(text: str) -> str:
     if "\ufeff" not in text:
         return ""
     return next(chr(code) for code in range(0xF8FF, 0xE000, -1) if chr(code) not in text)
-
-
-def _explain(message: str, text: str, offset: int) -> tuple[str, str]:
-    """What libyaml says, in the words of a person who looks at the line."""
-    start = text.rfind("\n", 0, offset) + 1
-    line = text[start : (text + "\n").find("\n", start)]
-    character = text[offset : offset + 1]
-    if character == "\t" or (message.startswith("found character") and line[: offset - start].strip(" ") == "\t"):
-        return "a tab where only spaces may stand", "indent with spaces"
-    for lookalike, name in _LOOKALIKES.items():
-        if lookalike in line:
-            return message, f"{name} at column {line.index(lookalike) + 1}"
-    if character == "%" or text.lstrip().startswith("%"):
-        return "a directive (%YAML, %TAG) or a text that begins with %", "remove the directive, or quote the text"
-    if character in ("@", "`") and character:
-        return f"no unquoted text may begin with {character}", "quote the text"
-    if message.startswith("mapping values are not allowed"):
-        return "a second ': ' on the line, or wrong indentation", "quote the text behind the first colon"
-    if message.startswith(("could not find expected ':'", "found unexpected ':'")):
-        return message, "missing space after ':', or wrong indentation?"
-    if offset >= len(text.rstrip()):
-        return (
-            f"{message}: the text ends here",
-            "close the quote or bracket; a line that begins with --- ends a document",
-        )
-    return message, ""

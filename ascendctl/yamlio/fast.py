@@ -11,18 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ascendctl.yamlio.chunks import (
-    Chunk,
-    content_lines,
-    control_problem,
-    decode,
-    find_control,
-    position,
-    split_chunks,
-    template_problem,
-)
+from ascendctl.yamlio.chunks import Chunk, content_lines, decode, find_control, split_chunks
 from ascendctl.yamlio.document import Problem
 from ascendctl.yamlio.errors import ReadError
+from ascendctl.yamlio.problems import control_problem, position, template_problem
 from ascendctl.yamlio.scalars import field_value, json_number
 
 _PRINTABLE = bytes(c for c in range(256) if c in (9, 10, 13) or 32 <= c < 127)
@@ -314,7 +306,7 @@ def _yaml_value(chunk: Chunk, name: str, scanner: Any) -> Any:
     try:
         value = compose(chunk.text, chunk.line, chunk.column, with_marks=False).value
     except Refused as refused:
-        _raise(name, template_problem(chunk) or refused.problem)
+        _raise(name, template_problem(chunk.text, chunk.line) or refused.problem)
     if value is not None and not isinstance(value, dict | list):
         raise ReadError(name, "this is text, not YAML objects", _EXPORT, chunk.line, 1)
     return value

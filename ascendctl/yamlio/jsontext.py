@@ -9,15 +9,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from ascendctl.yamlio.compose import (
-    DUPLICATE_HINT,
-    MAX_DEPTH,
-    MAX_FIELDS,
-    MAX_SCALAR,
-    duplicate_message,
-    surviving_marks,
-)
+from ascendctl.yamlio.compose import MAX_DEPTH, MAX_FIELDS, MAX_SCALAR, surviving_marks
 from ascendctl.yamlio.document import FieldPath, Mark, Problem
+from ascendctl.yamlio.problems import DUPLICATE_HINT, duplicate_message
 from ascendctl.yamlio.scalars import Scalar, json_number, shown
 
 _TOKEN = re.compile(

@@ -7,17 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ascendctl.yamlio.chunks import (
-    Chunk,
-    content_lines,
-    control_problem,
-    decode,
-    find_control,
-    position,
-    split_chunks,
-    template_problem,
-)
+from ascendctl.yamlio.chunks import Chunk, content_lines, decode, find_control, split_chunks
 from ascendctl.yamlio.document import Document, Problem
+from ascendctl.yamlio.problems import control_problem, ignored_problem, position, template_problem
 
 MAX_TEXT = 64 << 20
 """Characters (or bytes) of one file that is read with positions; larger dumps go through `yamlio.fast`."""
@@ -90,11 +82,11 @@ def _read_chunk(chunk: Chunk, name: str) -> Document | None:
     try:
         composed = compose(chunk.text, chunk.line, chunk.column)
     except Refused as refused:
-        return _unreadable(name, chunk.line, template_problem(chunk) or refused.problem)
+        return _unreadable(name, chunk.line, template_problem(chunk.text, chunk.line) or refused.problem)
     problems = composed.problems
     ignored = content_lines(chunk.text[composed.end :])
     if ignored:
-        problems.append(_ignored_problem(chunk, composed.end, ignored, composed.explicit_end))
+        problems.append(ignored_problem(chunk.text, chunk.line, composed.end, ignored, composed.explicit_end))
     if composed.value is None and not problems:
         return None
     return _document(name, chunk.line, composed.value, composed.marks, problems)
@@ -112,16 +104,3 @@ def _document(name: str, line: int, value: Any, marks: Any, problems: list[Probl
 
 def _unreadable(name: str, line: int, problem: Problem) -> Document:
     return Document(name, 0, line, None, {}, (problem,))
-
-
-def _ignored_problem(chunk: Chunk, offset: int, count: int, explicit_end: bool) -> Problem:
-    line, column = position(chunk.text, offset, chunk.line)
-    if explicit_end:
-        hint = "start the next document with a --- line"
-    elif "\r" in chunk.text:
-        hint = "the lines end in a bare CR: save the file with LF line ends"
-    else:
-        hint = "remove it, or start a new document with a --- line"
-    lines = "1 line" if count == 1 else f"{count} lines"
-    verb = "is" if count == 1 else "are"
-    return Problem("DOC-17", f"{lines} after line {line} {verb} ignored by kubectl", hint, line, column, fatal=False)

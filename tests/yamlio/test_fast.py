@@ -7,6 +7,7 @@ import random
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +21,10 @@ from ascendctl.yamlio.errors import ReadError
 from ascendctl.yamlio.fast import load_documents, load_objects
 from ascendctl.yamlio.read import read_documents
 from ascendctl.yamlio.write import to_yaml
+from tests import cases
 from tests.yamlio.texts import DOCUMENTS, block_texts
 
+VECTORS = Path(__file__).parents[1] / "vectors"
 NODES = [
     {
         "apiVersion": "v1",
@@ -159,6 +162,25 @@ def test_raw_lists_lend_their_kind() -> None:
             assert list(load_objects(to_yaml(raw).encode(), "x")) == expected
         finally:
             fast._STREAM_FROM = fast_threshold
+
+
+@pytest.mark.parametrize("family", sorted(VECTORS.glob("*.jsonl.gz")), ids=lambda path: path.name.split(".")[0])
+def test_dumps_of_recorded_cases(family: Path, tmp_path: Path) -> None:
+    """YAML and JSON dumps of a cluster give the same objects, with and without positions, item by item or whole."""
+    case = cases.load(family)[0]
+    for mode in ("clusterd", "device"):
+        names = {path.name for fmt in ("yaml", "json") for path in cases.dump(case, tmp_path, fmt, mode)}
+        for name in ("nodes", "pods", "configmaps"):
+            assert {f"{name}.yaml", f"{name}.json"} <= names
+            data, as_json = (tmp_path / f"{name}.yaml").read_bytes(), (tmp_path / f"{name}.json").read_bytes()
+            found = list(load_objects(data, name))
+            assert same_value(found, list(load_objects(as_json, name)))
+            (document,) = read_documents(data)
+            assert same_value(found, document.value["items"]) and not document.problems
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(fast, "_STREAM_FROM", 0)
+                assert same_value(found, list(load_objects(data, name)))
+                assert same_value(found, list(load_objects(as_json, name)))
 
 
 def test_nested_and_empty_lists() -> None:

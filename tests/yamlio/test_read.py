@@ -91,6 +91,8 @@ def test_blank_lookalikes_are_characters() -> None:
     assert values("a：b: x\u00a0y\n") == [{"a：b": "x\u00a0y"}]
     found = problem("a: 1\nb\u00a0: x: y\n")
     assert "non-breaking space at column 2" in found.hint
+    assert "full-width colon at column 2 of the line above" in problem("a：1\nb: 2\n").hint
+    assert "full-width" not in problem("a: b: c # 说明，\n").hint
 
 
 @pytest.mark.parametrize("text", ["a:\n\t- b\n", "a:\n \tb: 1\n", "a: 1\n\t\nb: 2\n", "\t# c\na: 1\n", "a:\n-\tb: 1\n"])
