@@ -159,18 +159,20 @@ color_option = click.option(
 
 
 def emit(outputs: Sequence[tuple[str, str]], render: Callable[[str], str]) -> None:
-    """Write every wanted format: files first (atomically), then standard output."""
-    for name, file in outputs:
-        text = render(name)
+    """Write every wanted format: all are made first, then files are replaced atomically and without colours, then
+    comes standard output. `render` alone decides on colours."""
+    made = [(file, render(name)) for name, file in outputs]
+    for file, text in made:
         if file:
             from ascendctl.yamlio.atomic import write_atomic
 
             try:
-                write_atomic(file, (text.rstrip("\n") + "\n").encode())
+                write_atomic(file, (click.unstyle(text).rstrip("\n") + "\n").encode())
             except OSError as error:
                 raise Unreadable(f"{file}: cannot be written: {error.strerror or error}") from None
-        elif text:
-            click.echo(text.rstrip("\n"))
+    for file, text in made:
+        if text and not file:
+            click.echo(text.rstrip("\n"), color=True)
 
 
 def dump_of(paths: Sequence[str], given: Dump) -> Dump:

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import cases
+from tests.cli.test_topology import UNDER_LEAVES
+from tests.cli.world import EIGHT, dump, fleet, run, write
+
+TABLE = """\
+NODE    STATE        NPUS    FREE      USED    BAD    WHY
+n1      free         16      0-15      -       -      -
+n2      partly used  16      2-15      0-1     -      -
+n3      busy         16      -         0-15    -      -
+n4      broken       16      0-2,4-15  -       3      -
+n5      free         16      0-15      -       -      -
+n6      free         16      0-15      -       -      -
+n7      broken       16      0-15      -       -      NODE_UNHEALTHY
+n10     free         16      0-15      -       -      -
+
+8 nodes with NPUs: 4 free, 1 partly used, 1 busy, 2 broken
+huawei.com/Ascend910: 128 NPUs on 8 nodes, 109 free, 18 used, 1 unhealthy
+objects: read {configmaps} ConfigMap, 8 Node, {pods} Pod; skipped none; broken none
+device data of {source}, scheduler plugin 26.1
+"""
+
+
+def show(*args: str | Path) -> str:
+    result = run("snapshot", "show", *args)
+    assert result.exit_code == 0, result.stderr
+    return str(result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("mode", "configmaps", "source"),
+    [("clusterd", 5, "ClusterD (cluster-info-*)"), ("device", 10, "the device plugins (mindx-dl-*)")],
+)
+def test_table(tmp_path: Path, mode: str, configmaps: int, source: str) -> None:
+    objects = cases.objects(EIGHT, mode)
+    pods = sum(value["kind"] == "Pod" for value in objects)
+    assert sum(value["kind"] == "ConfigMap" for value in objects) == configmaps
+    assert show(write(tmp_path, objects)) == TABLE.format(configmaps=configmaps, pods=pods, source=source)
+
+
+def test_wide(tmp_path: Path) -> None:
+    head, first, second, *_ = show(dump(tmp_path), "-o", "wide").splitlines()
+    row = dict(zip(head.split(), first.split(), strict=True))
+    assert row["RESOURCE"] == "Ascend910"
+    assert (row["IDLE"], row["ALLOCATABLE"], row["CAPACITY"]) == ("16", "16", "16")
+    assert (row["SUPERPOD"], row["RACK"], row["LEAF"], row["ADDRESS"]) == ("1", "-", "-", "10.64.0.0")
+    assert "partly used  Ascend910" in second and "  14  " in second
+
+
+def test_names_of_leaf_switches(tmp_path: Path) -> None:
+    text = show(dump(tmp_path, UNDER_LEAVES), "-o", "wide")
+    assert "10.1.0.0" in text
+
+
+def test_map_of_superpods(tmp_path: Path) -> None:
+    assert show(dump(tmp_path), "--by", "superpod").splitlines()[:5] == [
+        "UNIT        NODES    FREE    PARTLY USED    BUSY    BROKEN    FREE NPUS    MAP",
+        "SuperPoD 1  4        1       1              1       1         45           rpBx",
+        "SuperPoD 2  4        3       0              0       1         64           frxr",
+        "",
+        "f free  r free, kept in reserve while others serve  p partly used  B busy  x broken",
+    ]
+
+
+def test_map_in_colour(tmp_path: Path) -> None:
+    text = show(dump(tmp_path), "--by", "superpod", "--color", "always")
+    assert "\x1b[36mr\x1b[0m\x1b[33mp\x1b[0m\x1b[34mB\x1b[0m\x1b[31mx\x1b[0m" in text
+    assert "\x1b" not in show(dump(tmp_path), "--by", "superpod")
+    file = tmp_path / "map.txt"
+    show(dump(tmp_path), "--by", "superpod", "--color", "always", "-o", f"table={file}")
+    assert "rpBx" in file.read_text(encoding="utf-8")
+
+
+def test_map_of_racks_and_of_what_is_outside(tmp_path: Path) -> None:
+    nodes: dict[str, Any] = {
+        f"r{i}": {"resource": "huawei.com/npu", "chips": 8, "superpod": 3, "rack": i // 2} for i in range(4)
+    }
+    nodes["alone"] = {"resource": "huawei.com/npu", "chips": 8}
+    rows = [line.split() for line in show(dump(tmp_path, fleet(nodes)), "--by", "rack").splitlines()[1:4]]
+    assert rows == [
+        ["SuperPoD", "3", "rack", "0", "2", "2", "0", "0", "0", "16", "ff"],
+        ["SuperPoD", "3", "rack", "1", "2", "2", "0", "0", "0", "16", "ff"],
+        ["no", "rack", "1", "1", "0", "0", "0", "8", "f"],
+    ]
+
+
+def test_map_of_leaf_switches_in_the_order_of_the_file(tmp_path: Path) -> None:
+    case = json.loads(json.dumps(UNDER_LEAVES))
+    case["nodes"][0]["used"] = "0xffff"  # b3, the first server of leaf 0
+    text = show(dump(tmp_path, case), "--by", "leaf")
+    assert [line.split()[-1] for line in text.splitlines()[1:4]] == ["Bf", "ff", "f"]
+    assert "leaf 0 10.1.0.0" in text and "no leaf switch" in text
+
+
+def test_long_units_are_cut_into_tens_and_lines(tmp_path: Path) -> None:
+    nodes = {f"n{i}": {"superpod": 1, "chips": 2} for i in range(123)}
+    lines = show(dump(tmp_path, fleet(nodes)), "--by", "superpod", "--config", "reserve-nodes=3").splitlines()
+    assert lines[1].endswith(" ".join(["f" * 10] * 10))
+    assert lines[2].strip() == "ffffffffff ffffffffff rrr"
+
+
+def test_filters(tmp_path: Path) -> None:
+    folder = dump(tmp_path)
+    one = show(folder, "--node", "n1*")
+    assert [line.split()[0] for line in one.splitlines()[1:3]] == ["n1", "n10"]
+    assert "2 of 8 nodes with NPUs: 2 free" in one
+    odd = json.loads(show(folder, "--only-problems", "-o", "json"))
+    assert [node["name"] for node in odd["nodes"]] == ["n4", "n7"]
+    assert odd["totals"]["shown"] == 2 and odd["totals"]["nodes"] == 8
+
+
+def test_document(tmp_path: Path) -> None:
+    report = json.loads(show(dump(tmp_path), "-o", "json", "--by", "superpod"))
+    assert (report["apiVersion"], report["kind"]) == ("ascendctl/v1", "SnapshotReport")
+    assert report["source"]["mode"] == "clusterd"
+    assert report["source"]["objects"]["read"]["Node"] == 8
+    assert report["config"]["super-pod-size"] == 8
+    assert report["totals"]["states"] == {"free": 4, "partlyUsed": 1, "busy": 1, "broken": 2}
+    assert report["totals"]["resources"]["huawei.com/Ascend910"] == {
+        "nodes": 8, "npus": 128, "free": 109, "used": 18, "unhealthy": 1, "recovering": 0, "networkUnhealthy": 0,
+    }  # fmt: skip
+    fourth = report["nodes"][3]
+    assert (fourth["name"], fourth["state"], fourth["superpod"], fourth["rack"]) == ("n4", "broken", 1, None)
+    assert fourth["npus"]["unhealthy"] == [3] and 3 not in fourth["npus"]["free"]
+    assert report["units"][0]["reserve"] == ["n1"]
+    assert report["problems"] == []
+
+
+def test_cordoned_and_other_nodes(tmp_path: Path) -> None:
+    objects = cases.objects(EIGHT)
+    for value in objects:
+        if value["kind"] == "Node" and value["metadata"]["name"] == "n5":
+            value["spec"] = {"unschedulable": True}
+    plain = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "master"}, "status": {"capacity": {"cpu": "8"}}}
+    text = show(write(tmp_path, [*objects, plain, {"kind": "Secret", "metadata": {"name": "s"}}, 7, {"kind": "Node"}]))
+    assert "n5      broken       16      0-15      -       -      NODE_UNSCHEDULABLE" in text
+    assert "; 1 nodes without" in text
+    assert "skipped 1 Secret; broken 1 (no object), 1 Node without a usable name" in text
+
+
+def test_sub_healthy(tmp_path: Path) -> None:
+    text = show(dump(tmp_path, fleet({"n1": {"superpod": 1, "sub_healthy": True}})))
+    assert "n1      free     16      0-15    -       -      sub-healthy" in text
+
+
+def broken_dump(folder: Path) -> Path:
+    """A dump with a bad list of leaf switches, a parameter that is no number, and a node without device row."""
+    case = json.loads(json.dumps(UNDER_LEAVES))
+    case["leaves"]["tor_info"]["server_list"][1]["tor_ip"] = "10.1.0.0"
+    case["params"] = {"reserve-nodes": "many"}
+    objects = cases.objects(case, "device")
+    return write(folder, [o for o in objects if o["metadata"]["name"] != "mindx-dl-deviceinfo-b2"])
+
+
+def test_problems(tmp_path: Path) -> None:
+    text = show(broken_dump(tmp_path))
+    rows = [line for line in text.splitlines() if line.startswith(("error ", "warning ", "info "))]
+    assert [tuple(row.split()[:3]) for row in rows] == [
+        ("error", "SW-05", "1"),
+        ("warning", "S339", "1"),
+        ("warning", "SW-08", "1"),
+        ("warning", "SW-10", "1"),
+    ]
+    assert "reserve-nodes: 'many' is not usable, the scheduler takes 2" in text
+    assert "1 error, 3 warnings, 0 infos" in text
+
+
+def test_lint(tmp_path: Path) -> None:
+    result = run("snapshot", "lint", broken_dump(tmp_path))
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[:4] == [
+        "error SW-05: tor_ip is empty or stands for two leaf switches",
+        "  effect: States are kept by tor_ip, so the leaf switches overwrite each other.",
+        "  remedy: give every leaf switch its own tor_ip",
+        "  - ConfigMap kube-system/basic-tor-node-cm: 1 leaf addresses are empty or stand for several leaf switches: "
+        "10.1.0.0",
+    ]
+    assert lines[-1] == "1 error, 3 warnings, 0 infos"
+
+
+def test_lint_document(tmp_path: Path) -> None:
+    result = run("snapshot", "lint", broken_dump(tmp_path), "-o", "json")
+    report = json.loads(result.stdout)
+    assert report["kind"] == "SnapshotLint"
+    assert report["summary"] == {"errors": 1, "warnings": 3, "infos": 0}
+    assert {problem["code"] for problem in report["problems"]} == {"SW-05", "S339", "SW-08", "SW-10"}
+
+
+def test_lint_of_a_sound_dump(tmp_path: Path) -> None:
+    folder = dump(tmp_path)
+    assert run("snapshot", "lint", folder).stdout == "0 errors, 0 warnings, 0 infos\n"
+    quiet = run("snapshot", "lint", folder, "-q", "--strict")
+    assert (quiet.exit_code, quiet.stdout) == (0, "")
+
+
+def test_strict_lint_fails_on_warnings(tmp_path: Path) -> None:
+    folder = dump(tmp_path, fleet({"n1": {"superpod": 1}}, params={"grace-over-time": "1"}))
+    assert run("snapshot", "lint", folder).exit_code == 0
+    assert run("snapshot", "lint", folder, "--strict").exit_code == 1
+
+
+def test_labels_of_trees(tmp_path: Path) -> None:
+    levels = {"default": {"level1": {"label": "rack"}, "level2": {"label": "row"}}}
+    nodes = {f"n{i}": {"labels": {"rack": "r", **({"row": "x"} if i else {})}} for i in range(4)}
+    text = show(dump(tmp_path, fleet(nodes, params={"resource-level-config": levels})))
+    assert "ML-N02" in text and "1 of 4 nodes lack the label row of level2, such as n0" in text
+
+
+def test_from_standard_input(tmp_path: Path) -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": cases.objects(EIGHT)})
+    result = run("snapshot", "show", "-", stdin=text)
+    assert result.exit_code == 0 and "8 nodes with NPUs" in result.stdout
