@@ -63,7 +63,8 @@ class Request:
                 refuse(codes, self.cluster.visible, "JOB_UNKNOWN")
             codes = np.where(codes == ACCEPTED, health_codes(self.job, self.cluster), codes)
             whole_chips = self.job.roles[role].resource in CHIP_RESOURCES
-            if whole_chips and self.selection.module != "soft_share":
+            shared = self.selection.module == "soft_share" or self.config.whole_npus_on_shared_nodes
+            if whole_chips and not shared:
                 refuse(codes, self.cluster.soft_share, "E_SOFT_NODE")
             codes.flags.writeable = False
             self._fixed[role] = codes

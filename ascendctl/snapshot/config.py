@@ -25,7 +25,9 @@ class SchedulerConfig:
 
     The last fields are offline options, no keys of the ConfigMap: `link_down_as_network_fault`; `restart_fewest_slice`:
     switch affinity 1.0 restarts pods in the slice with the fewest pods instead of the largest in use (chapter 23 §9.1);
-    `restart_any_leaf`: a single-layer network restarts pods below any leaf switch, as the scheduler does (§9.3).
+    `restart_any_leaf`: a single-layer network restarts pods below any leaf switch, as the scheduler does (§9.3);
+    `a3_early_stop` False: A3 nodes behind the first exact fit keep their true score (chapter 10 §11);
+    `whole_npus_on_shared_nodes`: whole NPUs may go to nodes with soft sharing, as the scheduler lets them (11.18).
     """
 
     self_maintain_available_card: bool = True
@@ -43,4 +45,6 @@ class SchedulerConfig:
     link_down_as_network_fault: bool = False
     restart_fewest_slice: bool = False
     restart_any_leaf: bool = False
+    a3_early_stop: bool = True
+    whole_npus_on_shared_nodes: bool = False
     given: frozenset[str] = frozenset()

@@ -19,8 +19,8 @@ from ascendctl.engine.predicate import refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.state import State, new_state
-from ascendctl.engine.turns import Adjustments, adjustments, attempts, final_scores, seen_scores, shared_nodes
-from ascendctl.engine.wired import mesh
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, final_scores, seen_scores, shared_nodes
+from ascendctl.engine.wired import dies, mesh
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
@@ -137,7 +137,9 @@ def _turn(request: Request, pod: int, states: dict[str, State], seats: _Seats, e
         fixed = fixed.copy()
         refuse(fixed, blocked, "POD_AFFINITY")
     apart = any(e.first == e.second == role for e in exclusions)
-    return Turn(asked, job.distributed, wiring, states[resource], fixed, label, apart)
+    early = wiring is not None and wiring.rule == "dies" and request.config.a3_early_stop
+    stop = dies.EXACT if early else NO_STOP
+    return Turn(asked, job.distributed, wiring, states[resource], fixed, label, apart, stop)
 
 
 def _blocked(request: Request, pod: int, seats: _Seats, exclusions: Sequence[Exclusion]) -> NDArray[np.bool_] | None:

@@ -15,7 +15,6 @@ from ascendctl.engine.kernels.take_best import REFUSED, take_best
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.state import State, usable
 from ascendctl.engine.turns import NO_STOP, Adjustments, choose, final_scores
-from ascendctl.engine.wired import dies
 from ascendctl.engine.wired.masks import count
 from ascendctl.engine.wirings import Wiring
 from ascendctl.manifest.job import Role
@@ -30,7 +29,8 @@ class Turn:
     """What the pods of a turn ask for, over N nodes.
 
     `wiring` None: no chips are chosen. `fixed` int16[N]: refusals that hold for the whole turn. `label` bool[N]: nodes
-    whose label the policy refuses, None = the policy reads none. `apart`: the pods keep off each other's nodes.
+    whose label the policy refuses, None = the policy reads none. `apart`: the pods keep off each other's nodes. `stop`:
+    score at which the scheduler stops scoring (A3), NO_STOP = never.
     """
 
     role: Role
@@ -40,16 +40,12 @@ class Turn:
     fixed: NDArray[np.int16]
     label: NDArray[np.bool_] | None = None
     apart: bool = False
+    stop: int = NO_STOP
 
     @property
     def n(self) -> int:
         """NPUs of one pod."""
         return self.role.npus
-
-    @property
-    def stop(self) -> int:
-        """Score at which the scheduler stops scoring (A3)."""
-        return dies.EXACT if self.wiring is not None and self.wiring.rule == "dies" else NO_STOP
 
     def at(self, nodes: NDArray[np.intp]) -> Turn:
         """The turn seen at some nodes (indices) only; its arrays are copies."""

@@ -78,6 +78,13 @@ def test_early_stop_examples():
     assert seats(place(job(1, annotations=policy("chip2-node16")), t15)) == [("a", [0])]
 
 
+def test_early_stop_can_be_switched_off():
+    nodes = [a3(range(16), "a", health=SUBHEALTHY), a3(range(16), "b")]
+    made = cluster(nodes, (), SchedulerConfig(a3_early_stop=False))
+    result = place(job(16, annotations=policy("chip2-node16")), made)
+    assert result.trace.scores == (("b", 51200), ("a", 51100))
+
+
 def test_sub_healthy_node_loses_a_point_or_is_refused():
     """P3, P4."""
     made = cluster([Node("a", FULL, health=SUBHEALTHY), Node("b", FULL)])
@@ -149,6 +156,8 @@ def test_whole_chips_keep_off_soft_share_nodes():
     made = cluster([Node("a", FULL, capacity=800, allocatable=800, idle=800, labels=soft), Node("b", FULL)])
     result = place(job(8, annotations=policy("chip8-node8")), made)
     assert (seats(result)[0][0], codes(result)) == ("b", {"a": "E_SOFT_NODE"})
+    allowed = replace(made, config=SchedulerConfig(whole_npus_on_shared_nodes=True))
+    assert seats(place(job(8, annotations=policy("chip8-node8")), allowed))[0][0] == "a"
 
 
 def preferring(free, pods, **more):
