@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascendctl.engine.result import API_VERSION
-from ascendctl.report.occupancy import STATES, node_chips
+from ascendctl.report.occupancy import STATE_KEYS, node_chips
 from ascendctl.report.topology import View, as_html, as_svg, as_text, view
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.networks import Network
@@ -64,11 +64,11 @@ def _tree(network: Network, shown: View, free: Any) -> dict[str, Any]:
 
 def _unit(shown: View, free: Any, depth: int, vertex: int) -> dict[str, Any]:
     layout, nodes = shown.layout, shown.below(depth, vertex)
-    counts = np.bincount(shown.states[nodes], minlength=len(STATES)).tolist()
+    counts = np.bincount(shown.states[nodes], minlength=len(STATE_KEYS)).tolist()
     document: dict[str, Any] = {
         "name": shown.tree.unit(layout.depth - depth, int(nodes[0])) if depth else shown.tree.name,
         "nodeCount": len(nodes),
-        "states": dict(zip(("free", "partlyUsed", "busy", "broken"), counts, strict=True)),
+        "states": dict(zip(STATE_KEYS, counts, strict=True)),
         "freeNpus": int(free[nodes].sum()),
     }
     if depth < layout.depth - 1:
@@ -77,7 +77,7 @@ def _unit(shown: View, free: Any, depth: int, vertex: int) -> dict[str, Any]:
     names = [(shown.names[node], int(shown.states[node])) for node in nodes.tolist()]
     return document | {
         "nodes": [
-            {"name": name, "state": STATES[state]} | ({"mark": shown.marks[name]} if name in shown.marks else {})
+            {"name": name, "state": STATE_KEYS[state]} | ({"mark": shown.marks[name]} if name in shown.marks else {})
             for name, state in names
         ]
     }

@@ -27,6 +27,8 @@ from ascendctl.snapshot.cluster import (
 
 FREE, PARTLY, BUSY, BROKEN = range(4)
 STATES = ("free", "partly used", "busy", "broken")
+STATE_KEYS = ("free", "partlyUsed", "busy", "broken")
+"""The same in documents."""
 STYLES = ("green", "yellow", "blue", "red")
 LETTERS = ("f", "p", "B", "x")
 RESERVE_LETTER, RESERVE_STYLE = "r", "cyan"

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.result import API_VERSION
-from ascendctl.report.occupancy import BROKEN, STATES, NodeChips, Unit, node_chips, units
+from ascendctl.report.occupancy import BROKEN, STATE_KEYS, STATES, NodeChips, Unit, node_chips, units
 from ascendctl.report.problems import Problem, matching, problems
 from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster
 from ascendctl.snapshot.config import SchedulerConfig
 
-STATE_KEYS = ("free", "partlyUsed", "busy", "broken")
 BROKEN_OBJECTS = ("(no object)", "(no kind)")
 RACK_KIND = CHIP_RESOURCES.index("huawei.com/npu")
 """Only nodes with these chips are in racks."""
