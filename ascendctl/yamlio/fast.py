@@ -21,7 +21,6 @@ _PRINTABLE = bytes(c for c in range(256) if c in (9, 10, 13) or 32 <= c < 127)
 _NOISE = re.compile(rb"(?:(?:Warning:|Error)[^\n]*\n)+")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NOT_A_DUMP = re.compile(r"\s*(?:(NAME(?:SPACE)? {2,}[A-Z])|(Name: {2,}\S)|([a-z][a-z0-9.]*/[^\s:]+\r?\n))")
-_FLOAT = re.compile(rb"[:\[,]\s*-?[0-9]+(?:\.|[eE])")
 _JSON_ITEMS = re.compile(rb'"items"\s*:\s*\[\s*(\{\s*"[^"\\]*"\s*:)')
 _JSON_KIND = re.compile(rb'"kind"\s*:\s*"([A-Za-z0-9]*)"')
 _LONE_SURROGATE = re.compile(
@@ -34,6 +33,7 @@ _EXPORT = "export with kubectl get -o json or -o yaml"
 _HEAD = 64 << 10  # where the head of a list is looked for
 _STREAM_FROM = 1 << 20  # smaller texts are read in one go
 _BLOCK = 1 << 20  # characters that are looked at together
+_PIECE = 1 << 18  # bytes of JSON items that are decoded together
 _MAX_FALLBACK = 8 << 20  # a larger text that begins like JSON is never read as YAML
 
 
@@ -144,7 +144,7 @@ def _json_documents(data: bytes, name: str, stream: bool) -> Iterator[Any]:
 
 
 def _json_items(data: bytes) -> Iterator[Any]:
-    """Items of one large list, cut at what follows the first item.
+    """Items of one large list, some at a time, cut at what follows the first item.
 
     A cut is right if every piece is a value by itself and the text without the items is one, too: then the grammar
     leaves no other reading.
@@ -164,17 +164,14 @@ def _json_items(data: bytes) -> Iterator[Any]:
         raise _GiveUp
     start = head.start(1)
     first_cut = re.compile(rb"\}\s*,\s*" + re.escape(first_key)).search(data, start)
-    cut = first_cut[0] if first_cut else None
-    while cut:
-        end = data.find(cut, start) + 1
-        if not end:
-            break
-        piece = data[start:end]
+    cut = first_cut[0] if first_cut else b""
+    while cut and (end := data.find(cut, start + _PIECE) + 1):
         try:
-            item = orjson.loads(piece)
+            items = orjson.loads(b"[" + data[start:end] + b"]")
         except orjson.JSONDecodeError:
             raise _GiveUp from None
-        yield _with_kind(_normalised(item) if _FLOAT.search(piece) else item, kind, top.get("apiVersion"))
+        for item in _normalised(items):
+            yield _with_kind(item, kind, top.get("apiVersion"))
         start = end - 1 + len(cut) - len(first_key)
     for item in _last_json_items(data[start:], prefix):
         yield _with_kind(item, kind, top.get("apiVersion"))
@@ -207,7 +204,7 @@ def _json_values(data: bytes, name: str) -> Iterator[Any]:
     except orjson.JSONDecodeError:
         yield from _json_sequence(_text(data, name), name)
         return
-    yield _normalised(value) if _FLOAT.search(data) else value
+    yield _normalised(value)
 
 
 def _json_sequence(text: str, name: str) -> Iterator[Any]:
@@ -253,14 +250,15 @@ def _normalised(root: Any) -> Any:
     """Integral floats as integers, in place: what the API server makes of 2.0 and 1e3."""
     if isinstance(root, float):
         return field_value(root)
-    pending = [root]
+    pending = [root] if isinstance(root, dict | list) else []
     while pending:
         box = pending.pop()
-        for key, value in list(box.items() if isinstance(box, dict) else enumerate(box)):
-            if isinstance(value, float):
-                box[key] = field_value(value)
-            elif isinstance(value, dict | list):
+        for key, value in box.items() if type(box) is dict else enumerate(box):
+            kind = type(value)
+            if kind is dict or kind is list:
                 pending.append(value)
+            elif kind is float:
+                box[key] = field_value(value)
     return root
 
 

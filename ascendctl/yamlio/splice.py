@@ -61,13 +61,11 @@ class Splicer:
             return
         self._guard_anchor(node, plan, asked)
         if node.kind == "map":
-            present = {entry.key for entry in node.entries}
-            for key in dict.fromkeys(entry.key for entry in node.entries):
-                step = plan.get(key) if key is not None else None
-                entry = node.entry(key) if key is not None else None
-                if step is not None and entry is not None and key is not None:
-                    self._change(entry.node, step, value.get(key), entry, node)
-            missing = {str(k): planned(step, value.get(k)) for k, step in plan.items() if k not in present}
+            written = {entry.key: entry for entry in node.entries}
+            for key, entry in written.items():
+                if key is not None and key in plan:
+                    self._change(entry.node, plan[key], value.get(key), entry, node)
+            missing = {str(k): planned(step, value.get(k)) for k, step in plan.items() if k not in written}
             if missing:
                 self._add_entries(node, missing)
         else:
@@ -263,8 +261,8 @@ class Splicer:
         """A value on one line, in the quotes of the scalar that it replaces; in JSON laid out as the file is."""
         if self.is_json:
             if node is not None:
-                start = self.text.rfind("\n", 0, node.start) + 1
-                column = len(self.text[start:]) - len(self.text[start:].lstrip(" "))
+                line = self.text[self.text.rfind("\n", 0, node.start) + 1 : node.start]
+                column = len(line) - len(line.lstrip(" "))
             indent = self.json_indent if column is not None else None
             lines = json.dumps(
                 value,

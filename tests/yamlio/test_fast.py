@@ -117,6 +117,7 @@ def forms(items: list[Any]) -> list[bytes]:
 @pytest.mark.parametrize("form", range(11))
 def test_lists_are_unpacked(form: int, threshold: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "_STREAM_FROM", threshold)
+    monkeypatch.setattr(fast, "_PIECE", 1)
     data = forms(NODES)[form]
     assert same_value(list(load_objects(data, "x")), NODES)
     (document,) = load_documents(data, "x")
@@ -127,6 +128,7 @@ def test_lists_are_unpacked(form: int, threshold: int, monkeypatch: pytest.Monke
 def test_lists_with_awkward_items(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Items that cannot be cut out, anchors that reach from one into another, texts that look like a new item."""
     monkeypatch.setattr(fast, "_STREAM_FROM", 0)
+    monkeypatch.setattr(fast, "_PIECE", 1)
     rng = random.Random(seed)
     pieces = [
         "- &a\n  p: 1\n", "- *a\n", "- q: *a\n", '- t: "x\n- y: z"\n', "- u: |\n    - v\n", "-\n  w: 1\n", "- [1]\n",
@@ -144,6 +146,7 @@ def test_lists_with_awkward_items(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_an_error_after_good_items_comes_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "_STREAM_FROM", 0)
+    monkeypatch.setattr(fast, "_PIECE", 1)
     text = "apiVersion: v1\nitems:\n- a: 1\n- b: [\n- c: 1\nkind: List\n"
     objects = load_objects(text.encode(), "dump.yaml")
     assert next(objects) == {"a": 1}
@@ -179,6 +182,7 @@ def test_dumps_of_recorded_cases(family: Path, tmp_path: Path) -> None:
             assert same_value(found, document.value["items"]) and not document.problems
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(fast, "_STREAM_FROM", 0)
+                patch.setattr(fast, "_PIECE", 1)
                 assert same_value(found, list(load_objects(data, name)))
                 assert same_value(found, list(load_objects(as_json, name)))
 
@@ -245,6 +249,7 @@ def test_a_large_broken_json_dump_is_not_read_as_yaml() -> None:
 def test_the_reader_holds_one_item_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream of items needs a few copies of the text; all items together would need more than ten times as much."""
     monkeypatch.setattr(fast, "_STREAM_FROM", 0)
+    monkeypatch.setattr(fast, "_PIECE", 4096)
 
     def measure(count: int, dump: Callable[[Any], str]) -> tuple[int, int]:
         data = dump({"apiVersion": "v1", "items": NODES * count, "kind": "List"}).encode()
