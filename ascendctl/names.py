@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 _DIGITS = re.compile(r"([0-9]+)")
 _FEW_HEADS = 64
@@ -25,15 +26,15 @@ def natural_order(names: Sequence[str]) -> list[int]:
     ranks = _head_ranks(set(heads))
     if ranks is not None:
         tails = [int(name[len(head) :] or -1) for name, head in zip(names, heads, strict=True)]
-        keys = list(zip([ranks[head] for head in heads], tails, names, strict=True))
+        keys: list[Any] = list(zip([ranks[head] for head in heads], tails, names, strict=True))
     else:
-        keys = [_list_key(name) for name in names]  # type: ignore[misc]
+        keys = [_list_key(name) for name in names]
     return sorted(range(len(names)), key=keys.__getitem__)
 
 
 def _list_key(name: str) -> tuple[list[str | int], str]:
     """As `natural_key`, a little faster, for sorting only."""
-    parts: list[str | int] = _DIGITS.split(name)  # type: ignore[assignment]
+    parts: list[str | int] = _DIGITS.split(name)
     parts[1::2] = map(int, parts[1::2])
     return parts, name
 

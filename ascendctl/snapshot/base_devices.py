@@ -37,9 +37,9 @@ class Shape:
     """What the names of one annotation say; nodes of a product share a few shapes.
 
     `names` as written. `base` are those with at most one dash, the chips that self-maintain counts with. `rows` are
-    (position in names, id) of those with an id of 0..63, ascending by id, `mask` the same ids. `chip_type` is set if all
-    of `base` are exactly <type>-<id> of one type. `virtual`: a name has two dashes or more. `regular`: every name is
-    <x>-<number>, as the DeviceID map needs.
+    (position in names, id) of those with an id of 0..63, ascending by id, `mask` the same ids. `chip_type` is set if
+    all of `base` are exactly <type>-<id> of one type. `virtual`: a name has two dashes or more. `regular`: every name
+    is <x>-<number>, as the DeviceID map needs.
     """
 
     names: tuple[str, ...]
@@ -80,9 +80,9 @@ class BaseInfos:
     """What the annotations of N nodes say.
 
     `mask` uint64: ids of the chips. `kind` int8: index of CHIP_TYPES if all names with at most one dash are exactly
-    <type>-<id> of that type, else -1; the nodes with -1 have their names in `odd`. `virtual` bool: a name has two dashes.
-    `readable` bool: the annotation is there and can be decoded. `count` int32: its entries. `complete` bool: every entry
-    is <x>-<number> and has a DeviceID. `chips`: the chip table.
+    <type>-<id> of that type, else -1; the nodes with -1 have their names in `odd`. `virtual` bool: a name has two
+    dashes. `readable` bool: the annotation is there and can be decoded. `count` int32: its entries. `complete` bool:
+    every entry is <x>-<number> and has a DeviceID. `chips`: the chip table.
     """
 
     mask: NDArray[np.uint64]
@@ -127,13 +127,21 @@ class BaseReader:
         place[order] = np.arange(len(order))
         odd = {int(place[node + start]): s for part, start in zip(parts, starts, strict=False) for node, s in part.odd}
         odd.pop(-1, None)
-        columns = [np.concatenate([getattr(part, name) for part in parts])[order] for name in _NODE_COLUMNS]
         chips = [table for part in parts for table in part.tables]
         owner = np.concatenate(
             [table.owner + start for part, start in zip(parts, starts, strict=False) for table in part.tables]
             or [np.zeros(0, np.int64)]
         )
-        return BaseInfos(*columns, odd, _chip_table(len(order), place[owner], chips))
+        return BaseInfos(
+            np.concatenate([part.mask for part in parts])[order],
+            np.concatenate([part.kind for part in parts])[order],
+            np.concatenate([part.virtual for part in parts])[order],
+            np.concatenate([part.readable for part in parts])[order],
+            np.concatenate([part.count for part in parts])[order],
+            np.concatenate([part.complete for part in parts])[order],
+            odd,
+            _chip_table(len(order), place[owner], chips),
+        )
 
 
 @dataclass(frozen=True)
@@ -160,9 +168,6 @@ class _Part:
     complete: NDArray[np.bool_]
     odd: list[tuple[int, Shape]]
     tables: list[_Table]
-
-
-_NODE_COLUMNS = ("mask", "kind", "virtual", "readable", "count", "complete")
 
 
 def _new_part(n: int) -> _Part:

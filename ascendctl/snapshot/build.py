@@ -42,8 +42,8 @@ NPU_CORE = "huawei.com/npu-core"
 
 @dataclass(frozen=True)
 class Frame:
-    """What the steps of a build share, for N nodes in natural name order. `numbers_devices` bool[N]: pods of the node are
-    given DeviceIDs. `unclear`: nodes whose rows speak of two chip types."""
+    """What the steps of a build share, for N nodes in natural name order. `numbers_devices` bool[N]: pods of the node
+    are given DeviceIDs. `unclear`: nodes whose rows speak of two chip types."""
 
     collected: Collected
     nodes: NodeColumns
@@ -276,7 +276,7 @@ def chip_kinds(
 
 def total_masks(frame: Frame, resources: Mapping[str, ResourceColumns], kind: NDArray[np.int8]) -> NDArray[np.uint64]:
     """uint64[N]: chips that baseDeviceInfos names; without it as many as the capacity counts."""
-    total = frame.nodes.base.mask.copy()
+    total: NDArray[np.uint64] = frame.nodes.base.mask.copy()
     for i in np.flatnonzero((total == 0) & (kind >= 0)).tolist():
         columns = resources.get(PREFIX + CHIP_TYPES[int(kind[i])])
         count = int(columns.capacity[i]) if columns is not None else 0

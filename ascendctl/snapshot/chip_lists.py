@@ -64,7 +64,8 @@ def parse_list(text: str, chip_type: str) -> tuple[int, int, int, bool]:
 
 
 def _odd_list(parts: list[str], prefix: str) -> tuple[int, int, int, bool]:
-    """A list with a part that is not <prefix><id>: the prefix may be missing, Go's integers may carry a sign or zeros."""
+    """A list with a part that is not <prefix><id>: the prefix may be missing, Go's integers may carry a sign or
+    zeros."""
     bits, mask, exact, bad = _bits(prefix[:-1]), 0, 0, False
     for part in parts:
         chip = parse_go_int(part.removeprefix(prefix))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -86,8 +86,8 @@ class TableBuilder:
     """Gathers rows of strings batch by batch and makes a StringTable of them.
 
     Rows of a batch with the same keys, as Kubernetes objects of one kind mostly have, are taken apart together. `keep`
-    says of a key whether the table shall have it. Other values than texts become the text that the API server would have
-    stored (chapter 30 §4.1); lists and maps are left out.
+    says of a key whether the table shall have it. Other values than texts become the text that the API server would
+    have stored (chapter 30 §4.1); lists and maps are left out.
     """
 
     def __init__(self, keep: Callable[[str], bool] | None = None) -> None:
@@ -99,16 +99,7 @@ class TableBuilder:
     def add(self, batch: Sequence[Mapping[str, Any]]) -> bool:
         """Append rows. True if a value was no text."""
         odd = False
-        alike: dict[tuple[str, ...], list[int]] = {}
-        for i, row in enumerate(batch, self.rows):
-            keys = tuple(row)
-            group = alike.get(keys)
-            if group is None:
-                alike[keys] = [i]
-            else:
-                group.append(i)
-        for keys, group in alike.items():
-            members = [batch[i - self.rows] for i in group] if len(alike) > 1 else batch
+        for keys, group, members in _alike(batch, self.rows):
             for key in self._kept_of(keys):
                 rows, codes, pool = self._cells.setdefault(key, (array("i"), array("i"), Pool()))
                 values: list[Any] = list(map(itemgetter(key), members))
@@ -141,6 +132,22 @@ class TableBuilder:
             if found.values:
                 columns[key] = found
         return StringTable(count, columns)
+
+
+def _alike(
+    batch: Sequence[Mapping[str, Any]], start: int
+) -> Iterator[tuple[tuple[str, ...], Sequence[int], Sequence[Mapping[str, Any]]]]:
+    """Rows of a batch with the same keys in the same order: the keys, their numbers from `start` on, and the rows."""
+    shapes = list(map(tuple, batch))
+    distinct = dict.fromkeys(shapes)
+    if len(distinct) == 1:
+        yield shapes[0], range(start, start + len(batch)), batch
+        return
+    numbers: dict[tuple[str, ...], list[int]] = {keys: [] for keys in distinct}
+    for i, keys in enumerate(shapes):
+        numbers[keys].append(i)
+    for keys, group in numbers.items():
+        yield keys, [start + i for i in group], [batch[i] for i in group]
 
 
 def renumber(codes: NDArray[np.int32], values: Sequence[str]) -> StringColumn:

@@ -97,9 +97,10 @@ def init_params(text: str) -> dict[str, str]:
     for key, value in arguments.value:
         if key.id != "scalar" or value.id != "scalar":
             line = value.start_mark.line + 1
+            name = key.value if key.id == "scalar" else "?"
             raise ConfigError(
-                f"argument {key.value if key.id == 'scalar' else '?'} (line {line} of {CONFIG_KEY}) is a map or a list, "
-                "so the scheduler loses all arguments; write it as quoted JSON text"
+                f"argument {name} (line {line} of {CONFIG_KEY}) is a map or a list, so the scheduler loses all "
+                "arguments; write it as quoted JSON text"
             )
         result[str(key.value)] = str(value.value) if value.style else plain_scalar_text(value.value)
     return result

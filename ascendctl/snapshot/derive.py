@@ -21,9 +21,9 @@ PREFIX = "huawei.com/"
 class Effective:
     """The effective device list of N nodes.
 
-    `lists`: the keys of the rows that count, one column a key. `chip_type` int8: index of CHIP_TYPES, what the node's row
-    is about (Ascend910 without row). `maintained` bool: the free list is computed. `applied` bool: the row's lists count;
-    `identified` bool: its SuperPodID and RackID count.
+    `lists`: the keys of the rows that count, one column a key. `chip_type` int8: index of CHIP_TYPES, what the node's
+    row is about (Ascend910 without row). `maintained` bool: the free list is computed. `applied` bool: the row's lists
+    count; `identified` bool: its SuperPodID and RackID count.
     """
 
     lists: StringTable
@@ -159,7 +159,8 @@ class FreeLists:
 
 
 def free_lists(kind: int, working: WorkingMap, effective: Effective, base: BaseInfos, used: UsedChips) -> FreeLists:
-    """Free lists of `huawei.com/<CHIP_TYPES[kind]>`: as reported, or computed from the node's chips (chapter 30 §6.2)."""
+    """Free lists of `huawei.com/<CHIP_TYPES[kind]>`: as reported, or computed from the node's chips (chapter 30
+    §6.2)."""
     name = CHIP_TYPES[kind]
     reported = node_lists(working.column(PREFIX + name), name)
     length = np.where(reported.defined, reported.count, -1).astype(np.int32)

@@ -23,8 +23,8 @@ CODES: dict[str, Code] = {
     "S302": Code(
         "warning",
         "device data of the other source used",
-        "the scheduler is set up to read ConfigMaps that the dump lacks, so it would see no NPU; those of the other source "
-        "stand in, which lack (or have) public faults",
+        "the scheduler is set up to read ConfigMaps that the dump lacks, so it would see no NPU; those of the other "
+        "source stand in, which differ in public faults",
         "export the missing ConfigMaps, or choose the source with --cm-source",
     ),
     "S303": Code(

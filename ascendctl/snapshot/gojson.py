@@ -67,8 +67,8 @@ def loads(text: str) -> Any:
 
 
 def loads_merged(text: str) -> Any:
-    """As `loads`, but an object member that occurs twice is handled as Go does: maps are merged, else the last counts
-    and stands where it stood last."""
+    """As `loads`, but a member that occurs twice is handled as Go does: the last counts and stands where it stood last;
+    DeviceList, the one map among the members of Go structures, is merged."""
     try:
         return json.loads(text, object_pairs_hook=_merge, parse_constant=_refuse)
     except RecursionError:
@@ -79,7 +79,7 @@ def _merge(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for key, value in pairs:
         earlier = merged.pop(key, None)
-        if isinstance(earlier, dict) and isinstance(value, dict):
+        if isinstance(earlier, dict) and isinstance(value, dict) and key.casefold() == "devicelist":
             value = earlier | value
         merged[key] = value
     return merged

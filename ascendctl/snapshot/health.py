@@ -32,7 +32,8 @@ LINK_DOWN_CODE, LINK_DOWN_LEVEL = "81078603", "NotHandleFault"
 
 
 def accelerator_kinds(column: StringColumn) -> list[str | None]:
-    """The chip kind that each node's label accelerator names: the text between first and second dash; None = no kind."""
+    """The chip kind that each node's label accelerator names: the text between first and second dash; None = no
+    kind."""
     kinds: list[str | None] = []
     for value in column.values:
         parts = value.split("-")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +27,12 @@ def as_dict(value: Any) -> dict[str, Any]:
 def as_list(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if type(value) is list else []
+
+
+def get_dicts(objects: Iterable[Mapping[str, Any]], key: str) -> list[dict[str, Any]]:
+    """A member of each object, an empty one where it is absent or no object."""
+    found: list[Any] = [value.get(key) for value in objects]
+    return found if set(map(type, found)) == {dict} else list(map(as_dict, found))
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ class _Scalars(dict[tuple[str, ...], bool]):
 
 
 class NodeBuilder:
-    """Gathers Node objects. Rows count in the order of the dump; a newer copy of a node takes the place of the older."""
+    """Gathers Node objects. Rows count in the order of the dump; a newer copy of a node takes the place of the
+    older."""
 
     def __init__(self) -> None:
         self.row_of: dict[str, int] = {}
@@ -80,24 +87,20 @@ class NodeBuilder:
     def add(self, objects: Sequence[Mapping[str, Any]], metas: Sequence[Mapping[str, Any]], places: list[int]) -> bool:
         """Append a batch of Nodes with their metadata; the caller keeps `row_of`. True if a label or annotation
         is no text."""
-        labels = [as_dict(meta.get("labels")) for meta in metas]
-        annotations = [as_dict(meta.get("annotations")) for meta in metas]
-        odd = self._labels.add(labels) | self._annotations.add(annotations)
+        annotations = get_dicts(metas, "annotations")
+        odd = self._labels.add(get_dicts(metas, "labels")) | self._annotations.add(annotations)
         self._base.add([found.get(BASE_INFO) for found in annotations])
-        capacities, allocatables = [], []
-        for row, value in enumerate(objects, len(self._places)):
-            status, spec = as_dict(value.get("status")), as_dict(value.get("spec"))
-            capacity = as_dict(status.get("capacity"))
-            capacities.append(capacity)
-            allocatables.append(as_dict(status.get("allocatable")))
-            self._scalars.append(self._known_keys[tuple(capacity)])
-            self._ready.append(_is_ready(status.get("conditions")))
-            self._address.append(_internal_address(status.get("addresses")))
+        statuses = get_dicts(objects, "status")
+        capacities = get_dicts(statuses, "capacity")
+        self._capacity.add(capacities)
+        self._allocatable.add(get_dicts(statuses, "allocatable"))
+        self._scalars += [self._known_keys[keys] for keys in map(tuple, capacities)]
+        self._ready += [_is_ready(status.get("conditions")) for status in statuses]
+        self._address += [_internal_address(status.get("addresses")) for status in statuses]
+        for row, spec in enumerate(get_dicts(objects, "spec"), len(self._cordoned)):
             self._cordoned.append(spec.get("unschedulable") is True)
             if taints := spec.get("taints"):
                 self._taints[row] = _json_text(taints)
-        self._capacity.add(capacities)
-        self._allocatable.add(allocatables)
         self._places += places
         return odd
 

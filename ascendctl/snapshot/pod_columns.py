@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ascendctl.names import natural_order
 from ascendctl.snapshot.columns import Pool, StringColumn, StringTable, TableBuilder, renumber, scalar_text
-from ascendctl.snapshot.node_columns import as_dict, as_list
+from ascendctl.snapshot.node_columns import as_dict, as_list, get_dicts
 from ascendctl.snapshot.pod_requests import pod_requests
 from ascendctl.snapshot.texts import TextColumn
 
@@ -93,11 +93,10 @@ class PodBuilder:
     def add(self, objects: Sequence[Mapping[str, Any]], metas: Sequence[Mapping[str, Any]], places: list[int]) -> bool:
         """Append a batch of Pods with their metadata; the caller keeps `row_of`. True if a label or annotation
         is no text."""
-        specs = [as_dict(value.get("spec")) for value in objects]
-        odd = self._labels.add([as_dict(meta.get("labels")) for meta in metas])
-        odd |= self._annotations.add([as_dict(meta.get("annotations")) for meta in metas])
+        specs = get_dicts(objects, "spec")
+        odd = self._labels.add(get_dicts(metas, "labels")) | self._annotations.add(get_dicts(metas, "annotations"))
         self._node.add([spec.get("nodeName") for spec in specs])
-        self._phase.add([as_dict(value.get("status")).get("phase") for value in objects])
+        self._phase.add([status.get("phase") for status in get_dicts(objects, "status")])
         self._task_index.add([_task_index(spec.get("containers")) for spec in specs])
         self._uids.append(TextColumn.of([scalar_text(meta.get("uid")) for meta in metas]))
         self._terminating += [meta.get("deletionTimestamp") is not None for meta in metas]

@@ -55,7 +55,8 @@ def _of_container(container: Any) -> Mapping[str, int]:
 
 
 def pod_requests(spec: Mapping[str, Any]) -> Mapping[str, int]:
-    """Requests of a pod (chapter 30 §5.4): the larger of the sum over containers and each init container, plus overhead."""
+    """Requests of a pod (chapter 30 §5.4): the larger of the sum over containers and each init container, plus
+    overhead."""
     containers, initial, overhead = spec.get("containers"), spec.get("initContainers"), spec.get("overhead")
     if isinstance(containers, list) and len(containers) == 1 and not initial and not overhead:
         return _of_container(containers[0])

@@ -100,9 +100,16 @@ def _number_open_pods(
     rank: NDArray[np.int32],
     open_pods: NDArray[np.bool_],
 ) -> None:
-    """Give the pods of a job that carry no rank the free numbers in name order, unless one of its pods is terminating."""
-    for number in np.unique(job[open_pods & (job >= 0)]).tolist():
-        members = np.flatnonzero(job == number)
+    """Give the pods of a job that carry no rank the free numbers in name order, unless one of its pods is
+    terminating."""
+    order = np.argsort(job, kind="stable")
+    ptr = np.searchsorted(job[order], np.arange(len(jobs) + 1))
+    alone = np.diff(ptr) == 1
+    only = order[ptr[:-1][alone]]
+    rank[only[open_pods[only] & ~pods.terminating[only]]] = 0
+    waiting_jobs = np.unique(job[open_pods & (job >= 0)])
+    for number in waiting_jobs[~alone[waiting_jobs]].tolist():
+        members = order[ptr[number] : ptr[number + 1]]
         if pods.terminating[members].any():
             continue
         waiting = members[open_pods[members]]
@@ -110,9 +117,8 @@ def _number_open_pods(
         free = (i for i in range(len(members)) if str(i) not in used)
         for row, value in zip(waiting.tolist(), free, strict=False):
             rank[row] = value
-        if len(members) > 1:
-            message = f"{len(waiting)} pods carry no rank; they are numbered in name order"
-            collected.findings.add("S333", message, f"PodGroup {jobs[number][0]}/{jobs[number][1]}")
+        message = f"{len(waiting)} pods carry no rank; they are numbered in name order"
+        collected.findings.add("S333", message, f"PodGroup {jobs[number][0]}/{jobs[number][1]}")
 
 
 def _rank_text(pods: PodColumns, row: int) -> str:

@@ -14,13 +14,13 @@ CheckCodes = Literal["warn", "strict", "off"]
 class Profile:
     """What one version of the plugin does. Data formats of all versions are read whatever the profile.
 
-    `check_codes`: rows with a wrong CheckCode are refused. `stable_equal`: a node is stable only if its list is exactly
-    as long as it has idle chips. `self_maintain`: the free list is computed from the node's chips and pods;
+    `check_codes`: rows with a wrong CheckCode are refused. `stable_equal`: a node is stable only if its list is
+    exactly as long as it has idle chips. `self_maintain`: the free list is computed from the node's chips and pods;
     `maintain_exceptions`: not for soft sharing and vNPU nodes. `base_info_needed`: without a readable baseDeviceInfos
     there are no lists at all ("always"), none with self-maintain ("maintain"), or it does not matter ("never").
     `node_map_prefix`: any cluster-info-node-* counts, not just cluster-info-node-cm. `node_annotation`: the Node
-    annotation NodeHealthyStatus counts. `rack`: RackID and huawei.com/npu are known. `heartbeat`: an old NodeD heartbeat
-    would count. `force_enqueue`, `resource_levels`, `previous_node`: the scheduler parameters exist.
+    annotation NodeHealthyStatus counts. `rack`: RackID and huawei.com/npu are known. `heartbeat`: an old NodeD
+    heartbeat would count. `force_enqueue`, `resource_levels`, `previous_node`: the scheduler parameters exist.
     """
 
     name: str
@@ -118,10 +118,10 @@ class LoadOptions:
     dump loses on its way (labels, namespaces, blanks).
 
     `strict`: forgive nothing, as the scheduler. `cm_source`: which ConfigMaps count; "auto" = the configured ones, the
-    other ones if those are absent altogether. `check_codes`: "strict" refuses rows with a wrong CheckCode, "off" does not
-    look. `link_down`: apply the live rule for link-down chips. `translate_device_ids`: read DeviceIDs in Ascend950 pod
-    annotations as the chips they mean, where the scheduler does not. `params`: arguments of init-params that stand in
-    for those of the dump.
+    other ones if those are absent altogether. `check_codes`: "strict" refuses rows with a wrong CheckCode, "off" does
+    not look. `link_down`: apply the live rule for link-down chips. `translate_device_ids`: read DeviceIDs in Ascend950
+    pod annotations as the chips they mean, where the scheduler does not. `params`: arguments of init-params that stand
+    in for those of the dump.
     """
 
     strict: bool = False

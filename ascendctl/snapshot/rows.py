@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from itertools import chain
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from ascendctl.snapshot.collect import (
     CLUSTER_DEVICE_PREFIX,
@@ -15,7 +17,7 @@ from ascendctl.snapshot.collect import (
     Collected,
     RawMap,
 )
-from ascendctl.snapshot.gojson import INT64, integer, loads, loads_merged, members, text, text_map
+from ascendctl.snapshot.gojson import INT32, INT64, integer, loads, loads_merged, members, text, text_map
 from ascendctl.snapshot.profiles import LoadOptions, Profile
 from ascendctl.snapshot.verify import check_device_code, check_node_code
 
@@ -26,6 +28,7 @@ DEVICE_LABEL = "mx-consumer-cim"
 CLUSTERD_LABEL = "mx-consumer-volcano"
 
 _ROW = frozenset(("DeviceList", "UpdateTime", "SuperPodID", "RackID", "ServerIndex", "CmName"))
+_ROW_FIELDS = ("DeviceList", "UpdateTime", "SuperPodID", "RackID", "ServerIndex")
 _CONFIG = frozenset(("DeviceInfo", "SuperPodID", "ServerIndex", "CheckCode", "RackID"))
 _INFO = frozenset(("DeviceList", "UpdateTime"))
 _STATUS = frozenset(("FaultDevList", "NodeStatus", "CmName", "UpdateTime"))
@@ -37,8 +40,7 @@ _NODE_INNER = frozenset(("FaultDevList", "NodeStatus", "HeartbeatTime", "Heartbe
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRow:
+class DeviceRow(NamedTuple):
     """The device facts of one node. `has_super_pod` tells an absent SuperPodID from 0."""
 
     lists: Mapping[str, str]
@@ -217,51 +219,86 @@ def _node_row(collected: Collected, one: RawMap, rows: Rows, refuse: bool, optio
 # ------------------------------------------------------------------------------------------------ ClusterD mode
 def _clusterd_rows(collected: Collected, rows: Rows, profile: Profile, options: LoadOptions) -> None:
     for one in _visible(collected, CLUSTER_DEVICE_PREFIX, CLUSTERD_NAMESPACE, CLUSTERD_LABEL, options):
-        for node, row in _entries(collected, one, options, DEVICE_PREFIX, _clusterd_row(collected, one, options)):
+        for node, row in _clusterd_devices(collected, one, options):
             _keep_newer(collected, one, rows, node, row)
     for one in _visible(collected, CLUSTER_NODE_PREFIX, CLUSTERD_NAMESPACE, CLUSTERD_LABEL, options):
         if profile.node_map_prefix or one.name == "cluster-info-node-cm":
-            rows.host.update(_entries(collected, one, options, NODE_PREFIX, _clusterd_status(_STATUS)))
+            shard = _shard(collected, one, options)
+            rows.host.update(_entries(collected, one, shard, options, NODE_PREFIX, _clusterd_status(_STATUS)))
     for one in _visible(collected, CLUSTER_SWITCH_PREFIX, CLUSTERD_NAMESPACE, CLUSTERD_LABEL, options):
-        rows.switch.update(_entries(collected, one, options, SWITCH_KEY_PREFIX, _clusterd_status(_SWITCH)))
+        shard = _shard(collected, one, options)
+        rows.switch.update(_entries(collected, one, shard, options, SWITCH_KEY_PREFIX, _clusterd_status(_SWITCH)))
 
 
-def _entries(
-    collected: Collected, one: RawMap, options: LoadOptions, prefix: str, read: Callable[[str, Any], T]
-) -> list[tuple[str, T]]:
-    """Nodes and entries of one aggregated object, `read` turning one JSON entry into what is kept. A type error loses
-    the whole text in the scheduler; with lenient options only its entry."""
+def _shard(collected: Collected, one: RawMap, options: LoadOptions) -> dict[str, Any]:
+    """The entries of one aggregated object; an empty text, as surplus shards have, holds none."""
     findings, where = collected.findings, collected.where(one.place)
     raw = one.data.get(one.name)
     if raw is None:
         findings.add("S315", f"data key {one.name} is missing", one.title, source=where)
-        return []
+        return {}
     value = _decode(collected, one, one.name, raw, not options.strict) if raw.strip() else None
     if value is None:
-        return []
+        return {}
     if type(value) is not dict:
         findings.add("S315", f"{one.name} holds no map of nodes", one.title, source=where)
-        return []
-    if raw.count('"DeviceList"') > len(value):
-        value = loads_merged(raw)
+        return {}
+    return loads_merged(raw) if raw.count('"DeviceList"') > len(value) else value
+
+
+def _entries(
+    collected: Collected,
+    one: RawMap,
+    shard: dict[str, Any],
+    options: LoadOptions,
+    prefix: str,
+    read: Callable[[str, Any], T],
+) -> list[tuple[str, T]]:
+    """Nodes and entries of one aggregated object, `read` turning one JSON entry into what is kept. A type error loses
+    the whole text in the scheduler; with lenient options only its entry."""
     result = []
-    for key, entry in value.items():
+    for key, entry in shard.items():
         node = key.removeprefix(prefix)
         try:
             result.append((node, read(node, entry)))
         except ValueError as error:
-            findings.add("S315", f"entry {key}: {error}", one.title, node, where)
+            message = f"entry {key}: {error}"
+            collected.findings.add("S315", message, one.title, node, collected.where(one.place))
             if options.strict:
                 return []
     return result
+
+
+def _quick_rows(shard: dict[str, Any], place: int) -> list[DeviceRow] | None:
+    """All rows of a shard at once if every entry has exactly the members that ClusterD writes, each of its type."""
+    try:
+        entries = list(shard.values())
+        if not all(map(_ROW.issuperset, entries)):
+            return None
+        columns = list(zip(*map(itemgetter(*_ROW_FIELDS), entries), strict=True))
+    except (KeyError, TypeError):
+        return None
+    lists, *numbers = columns or [()] * len(_ROW_FIELDS)
+    if not (set(map(type, lists)) <= {dict} and set(map(type, chain.from_iterable(numbers))) <= {int}):
+        return None
+    if not set(map(type, chain.from_iterable(map(dict.values, lists)))) <= {str}:
+        return None
+    limits = (INT64, INT32, INT32, INT32)
+    if any(min(c, default=0) < low or max(c, default=0) > high for c, (low, high) in zip(numbers, limits, strict=True)):
+        return None
+    return [DeviceRow._make((*fields, True, place)) for fields in zip(lists, *numbers, strict=True)]
 
 
 def _clusterd_status(fields: frozenset[str]) -> Callable[[str, Any], str]:
     return lambda node, entry: text(members(entry, fields).get("NodeStatus"), "NodeStatus")
 
 
-def _clusterd_row(collected: Collected, one: RawMap, options: LoadOptions) -> Callable[[str, Any], DeviceRow]:
+def _clusterd_devices(collected: Collected, one: RawMap, options: LoadOptions) -> Iterable[tuple[str, DeviceRow]]:
     look_for_blanks = not options.strict and " " in one.data.get(one.name, "").strip()
+    shard = _shard(collected, one, options)
+    quick = None if look_for_blanks else _quick_rows(shard, one.place)
+    if quick is not None:
+        return zip((key.removeprefix(DEVICE_PREFIX) for key in shard), quick, strict=True)
 
     def read(node: str, entry: Any) -> DeviceRow:
         known = members(entry, _ROW)
@@ -278,7 +315,7 @@ def _clusterd_row(collected: Collected, one: RawMap, options: LoadOptions) -> Ca
             one.place,
         )
 
-    return read
+    return _entries(collected, one, shard, options, DEVICE_PREFIX, read)
 
 
 def _keep_newer(collected: Collected, one: RawMap, rows: Rows, node: str, row: DeviceRow) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 
 class TextColumn(Sequence[str]):
-    """Texts that mostly differ, one a row, as one block of bytes: `ends` (int64[n]) are where they end in `blob`, UTF-8."""
+    """Texts that mostly differ, one a row, as one block of bytes: `ends` (int64[n]) are where they end in `blob`,
+    UTF-8."""
 
     def __init__(self, blob: bytes, ends: NDArray[np.int64]) -> None:
         self.blob, self.ends = blob, ends
@@ -42,7 +43,9 @@ class TextColumn(Sequence[str]):
         sizes = self.ends[rows] - begins
         ends = np.cumsum(sizes)
         total = int(ends[-1]) if len(ends) else 0
-        picked = np.repeat(begins - (ends - sizes), sizes) + np.arange(total)
+        width = np.int32 if len(self.blob) < 1 << 31 else np.int64
+        picked = np.repeat((begins - (ends - sizes)).astype(width), sizes)
+        picked += np.arange(total, dtype=width)
         return TextColumn(np.frombuffer(self.blob, np.uint8)[picked].tobytes(), ends)
 
     def __len__(self) -> int:
