@@ -91,10 +91,10 @@ def facts(cluster: Cluster, node: int) -> NodeFacts:
     for name in (own, *cluster.resources):
         columns = cluster.resources.get(name)
         if columns is not None and columns.capacity[node] >= 0:
-            ready = (
-                (int(columns.idle[node]), int(columns.allocatable[node])) if columns.idle_defined[node] else (None,) * 2
-            )
-            return NodeFacts(name, *ready, int(columns.capacity[node]), *groups)
+            known = bool(columns.idle_defined[node])
+            idle = int(columns.idle[node]) if known else None
+            allocatable = int(columns.allocatable[node]) if known else None
+            return NodeFacts(name, idle, allocatable, int(columns.capacity[node]), *groups)
     return NodeFacts(own, None, None, None, *groups)
 
 
