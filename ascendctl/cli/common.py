@@ -70,12 +70,12 @@ def snapshot_option(required: bool = True) -> Callable[[F], F]:
 def _dump_options(required: bool) -> list[click.Option]:
     return [
         click.Option(
-            ["-s", "--snapshot", "snapshots"], multiple=True, required=required, metavar="PATH",
+            ["-s", "--snapshot", "snapshots"], multiple=True, required=required, metavar="PATH", type=click.Path(),
             help="Cluster dump: file, folder, glob, packed snapshot or - for stdin. Repeatable: all parts are one "
             "cluster.",
         ),
         click.Option(
-            ["--topology-csv"], default="", metavar="FILE",
+            ["--topology-csv"], default="", metavar="FILE", type=click.Path(),
             help="Node labels to lay over the dump; the header is nodeName,<label key>,...",
         ),
         click.Option(
@@ -139,6 +139,7 @@ def output_option(formats: Sequence[str], default: str) -> Callable[[F], F]:
     return click.option(
         "-o", "--output", "outputs", multiple=True, default=(default,), show_default=True, metavar="FORMAT[=FILE]",
         callback=lambda ctx, param, values: [_target(value, formats) for value in values],
+        shell_complete=lambda ctx, param, text: [name for name in formats if name.startswith(text)],
         help=f"One of {', '.join(formats)}; with =FILE into a file. Repeatable.",
     )  # fmt: skip
 
@@ -225,20 +226,31 @@ def readable(action: Callable[[], Any]) -> Any:
         raise Unreadable(str(error)) from None
 
 
-def load_manifests(paths: Sequence[str]) -> list[Any]:
-    """All jobs of some manifests; none at all is an error."""
-    from ascendctl.manifest.load import load_jobs
-
+def manifest_paths(paths: Sequence[str]) -> list[str]:
+    """The manifests named on the command line; a pipe counts as -, none at all is an error."""
     if not paths and not sys.stdin.isatty():
         paths = ["-"]
     if not paths:
         raise click.UsageError("name a manifest, or - for standard input")
-    jobs: list[Any] = readable(lambda: load_jobs(list(paths)))
+    return list(paths)
+
+
+def no_jobs(paths: Sequence[str]) -> Unreadable:
+    """The error for manifests without any job."""
+    return Unreadable(
+        f"{', '.join(paths)}: no job in it (AscendJob, vcjob, Deployment, StatefulSet, Job, Pod, InferService...); "
+        "`ascendctl validate` says more"
+    )
+
+
+def load_manifests(paths: Sequence[str]) -> list[Any]:
+    """All jobs of some manifests; none at all is an error."""
+    from ascendctl.manifest.load import load_jobs
+
+    found = manifest_paths(paths)
+    jobs: list[Any] = readable(lambda: load_jobs(found))
     if not jobs:
-        raise Unreadable(
-            f"{', '.join(paths)}: no job in it (AscendJob, vcjob, Deployment, StatefulSet, Job, Pod, InferService...); "
-            "`ascendctl validate` says more"
-        )
+        raise no_jobs(found)
     return jobs
 
 

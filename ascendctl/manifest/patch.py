@@ -28,12 +28,19 @@ Plans: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
 
 @dataclass(frozen=True)
 class Patch:
-    """`files`: (name, text before, text after), in the order given; `results`: what each job got, in order; `notes` of
-    all jobs. If a job got no place, the texts after are those before."""
+    """`files`: (name, text before, text after), in the order given; `results`: what each job got, in order (none if
+    placements were given); `targets`: the documents with jobs; `notes` of all jobs. If a job got no place, the texts
+    after are those before."""
 
     files: tuple[tuple[str, str, str], ...]
     results: tuple[Result, ...]
+    targets: tuple[Target, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """True if there was a job at all."""
+        return bool(self.targets)
 
     @property
     def placed(self) -> bool:
@@ -49,12 +56,28 @@ class Planned:
     npus: tuple[int, ...]
 
 
-def patch_texts(files: Files, cluster: Cluster, mode: str = "auto", plans: Plans | None = None) -> Patch:
+@dataclass(frozen=True)
+class _Run:
+    """What one call works on."""
+
+    files: Files
+    documents: Sequence[tuple[int, Document]]
+    targets: Sequence[Target]
+    cluster: Cluster
+    names: HostNames
+    mode: str
+    pods: bool
+
+
+def patch_texts(
+    files: Files, cluster: Cluster, mode: str = "auto", plans: Plans | None = None, pods: bool = False
+) -> Patch:
     """Place the jobs of some manifests, (name, text) each, one after the other, and pin them where they land.
 
     `mode` is one of `patch_pins.MODES`; `plans` are PlacementResult documents by (namespace, job name) that are written
-    instead of what the engine would choose. Everything else in the texts stays byte for byte. Raises ReadError for
-    texts that cannot be read, PatchError where a placement cannot be written.
+    instead of what the engine would choose. Everything else in the texts stays byte for byte. `pods`: each workload is
+    replaced by bare Pods. Raises ReadError for texts that cannot be read, PatchError where a placement cannot be
+    written.
     """
     documents = read_files(files)
     jobs = jobs_of(document for _, document in documents)
@@ -62,10 +85,11 @@ def patch_texts(files: Files, cluster: Cluster, mode: str = "auto", plans: Plans
     if not all(isinstance(result, Placement) for result in results):
         return Patch(tuple((name, text, text) for name, text in files), tuple(results))
     targets = targets_of(jobs, _finder(jobs, results, plans))
+    run = _Run(files, documents, targets, cluster, HostNames(cluster), mode, pods)
     spare: dict[int, frozenset[str]] = {}
     while True:
         try:
-            texts, notes = _patched(files, documents, targets, cluster, mode, spare)
+            texts, notes = _patched(run, spare)
             break
         except PatchError as error:
             if mode != "auto" or error.target is None or id(error.target) in spare:
@@ -76,32 +100,45 @@ def patch_texts(files: Files, cluster: Cluster, mode: str = "auto", plans: Plans
                 raise
             spare[id(error.target)] = further
     return Patch(
-        tuple((name, old, new) for (name, old), new in zip(files, texts, strict=True)), tuple(results), tuple(notes)
+        tuple((name, old, new) for (name, old), new in zip(files, texts, strict=True)),
+        tuple(results),
+        tuple(targets),
+        tuple(notes),
     )
 
 
-def _patched(
-    files: Files,
-    documents: Sequence[tuple[int, Document]],
-    targets: Sequence[Target],
-    cluster: Cluster,
-    mode: str,
-    spare: Mapping[int, frozenset[str]],
-) -> tuple[list[str], list[Note]]:
+def _patched(run: _Run, spare: Mapping[int, frozenset[str]]) -> tuple[list[str], list[Note]]:
+    """The texts after patching and checking; `spare`: further nodes for the sets of some targets, by id."""
     notes: list[Note] = []
-    places = {id(document): number for number, document in documents}
-    texts = [text for _, text in files]
-    names = HostNames(cluster)
-    for target in targets:
-        for document, edits in _edits(target, cluster, names, mode, spare.get(id(target), frozenset()), notes):
+    places = {id(document): number for number, document in run.documents}
+    texts = [text for _, text in run.files]
+    if run.pods:
+        texts = _expanded(run, texts, places, notes)
+    for target in () if run.pods else run.targets:
+        for document, edits in _edits(run, target, spare.get(id(target), frozenset()), notes):
             number = places[id(document)]
             texts[number] = apply(texts[number], document, edits, target.title)
-    if mode != "annotate":
+    if run.mode != "annotate" or run.pods:
         from ascendctl.manifest.patch_check import check
 
-        after = [(name, text) for (name, _), text in zip(files, texts, strict=True)]
-        notes += check(files, after, targets, cluster, mode)
+        after = [(name, text) for (name, _), text in zip(run.files, texts, strict=True)]
+        notes += check(run.files, after, run.targets, run.cluster, run.mode)
     return texts, notes
+
+
+def _expanded(run: _Run, texts: list[str], places: Mapping[int, int], notes: list[Note]) -> list[str]:
+    """The texts with every workload replaced by bare Pods."""
+    from ascendctl.manifest.patch_pods import pod_objects, rank_table_map
+    from ascendctl.manifest.patch_stream import replaced
+
+    by_name = run.mode == "nodename"
+    objects: list[dict[int, list[dict[str, Any]]]] = [{} for _ in texts]
+    for target in run.targets:
+        choose_pins(target, run.cluster, "annotate")
+        made = pod_objects(target, run.cluster, run.names, by_name, notes)
+        made += rank_table_map(target, run.cluster, notes) if by_name else []
+        objects[places[id(target.document)]][target.document.index] = made
+    return [replaced(text, new) if new else text for text, new in zip(texts, objects, strict=True)]
 
 
 def read_files(files: Files) -> list[tuple[int, Document]]:
@@ -177,10 +214,8 @@ def _gang_target(document: Document, job: Job, placed: Finder) -> Target:
     return target_of(document, POD, [apart], parts, lambda _, spec: placed(job, spec))
 
 
-def _edits(
-    target: Target, cluster: Cluster, names: HostNames, mode: str, spare: frozenset[str], notes: list[Note]
-) -> list[tuple[Document, Edits]]:
-    pins, found = choose_pins(target, cluster, mode, spare)
+def _edits(run: _Run, target: Target, spare: frozenset[str], notes: list[Note]) -> list[tuple[Document, Edits]]:
+    pins, found = choose_pins(target, run.cluster, run.mode, spare)
     notes += found
     if spare:
         text = (
@@ -192,10 +227,11 @@ def _edits(
         notes.append(Note("warning", "", "no pod asks for NPUs: nothing is pinned", target.title))
         return []
     if is_gang(target):
-        edits = gang_edits(target, target.jobs[0].source.parts, cluster, names, mode, notes)
+        edits = gang_edits(target, target.jobs[0].source.parts, run.cluster, run.names, run.mode, notes)
     else:
-        edits = [(target.document, edits_of(target, pins, cluster, names, notes, mode == "nodename"))]
-    notes.append(_summary(target, pins, cluster, mode))
+        by_name = run.mode == "nodename"
+        edits = [(target.document, edits_of(target, pins, run.cluster, run.names, notes, by_name))]
+    notes.append(_summary(target, pins, run.cluster, run.mode))
     return edits
 
 

@@ -41,11 +41,13 @@ def _replay(after: Files, targets: Sequence[Target], cluster: Cluster, mode: str
 
     jobs = jobs_of(document for _, document in read_files(after))
     results = place_in_order(jobs, cluster)
-    got = {(job.namespace, job.name, job.kind): (job, result) for job, result in zip(jobs, results, strict=True)}
+    got = iter(zip(jobs, results, strict=True))
     notes: list[Note] = []
     for target in targets:
-        for job in target.jobs if target.ranked else ():
-            again, result = got[job.namespace, job.name, job.kind]
+        for job in target.jobs:
+            again, result = next(got)
+            if not target.ranked:
+                continue
             wanted = sorted((s for seats in target.seats for s in seats if s.job == job.name), key=lambda s: s.rank)
             if not isinstance(result, Placement):
                 message = f"the patched manifest would find no place: {result.code}: {result.message}"
