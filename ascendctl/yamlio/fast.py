@@ -15,7 +15,7 @@ from ascendctl.yamlio.chunks import Chunk, content_lines, decode, find_control, 
 from ascendctl.yamlio.document import Problem
 from ascendctl.yamlio.errors import ReadError
 from ascendctl.yamlio.problems import control_problem, position, template_problem
-from ascendctl.yamlio.scalars import field_value, json_number
+from ascendctl.yamlio.scalars import field_value, json_number, shown
 
 _PRINTABLE = bytes(c for c in range(256) if c in (9, 10, 13) or 32 <= c < 127)
 _NOISE = re.compile(rb"(?:(?:Warning:|Error)[^\n]*\n)+")
@@ -95,6 +95,9 @@ def _tidy(data: bytes, name: str) -> bytes:
     data = data.removeprefix(b"\xef\xbb\xbf")
     noise = _NOISE.match(data)
     if noise:
+        if not data[noise.end() :].strip():
+            said = shown(noise.group().decode("utf-8", "replace").strip(), 200)
+            raise ReadError(name, f"there is nothing but a message in it: {said}", _EXPORT, 1, 1)
         data = b"\n" * noise.group().count(b"\n") + data[noise.end() :]
     foreign = _NOT_A_DUMP.match(data[:1000].decode("utf-8", "replace"))
     if foreign:

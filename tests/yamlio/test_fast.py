@@ -224,6 +224,7 @@ def test_shapes_of_dumps(data: bytes, expected: list[Any]) -> None:
         (b"Name:               node-1\nRoles:              worker\n", "kubectl describe"),
         (b"node/node-1\nnode/node-2\n", "a list of names"),
         (b"just text\n", "text, not YAML"),
+        (b"Error from server (Forbidden): nodes is forbidden\n\n", "nothing but a message in it: 'Error from server"),
         (b'{"a": 1}{"b": 2}{"c": ', "JSON"),
         (b"a: 1\nb: {{ x }}\n", "unrendered template"),
         (b"\xff\xfea", "UTF-16"), (b"a: \xc4\xe3\n", "UTF-8"), (b"a: 1\n--- x\n", "---"), (b"a: \x1b\n", "control character"),
