@@ -12,7 +12,7 @@ FORMATS = ("table", "wide", "json", "yaml")
 
 
 @click.command("place", short_help="Say where a job would land.")
-@click.argument("manifests", nargs=-1, metavar="[MANIFEST]...")
+@click.argument("manifests", nargs=-1, metavar="[MANIFEST]...", type=click.Path())
 @common.snapshot_option()
 @common.output_option(FORMATS, "table")
 @click.option(

@@ -13,10 +13,10 @@ FORMATS = ("table", "json", "yaml")
 
 
 @click.command("reschedule", short_help="After a fault: which pods move, and where.")
-@click.argument("manifest")
+@click.argument("manifest", type=click.Path())
 @common.snapshot_option()
 @click.option(
-    "--previous", required=True, metavar="FILE",
+    "--previous", required=True, metavar="FILE", type=click.Path(),
     help="The placement before the fault, as `ascendctl place -o json` printed it; - for standard input.",
 )  # fmt: skip
 @click.option("--faulty", multiple=True, metavar="NODE", help="A node that broke. Repeatable; commas separate too.")

@@ -11,8 +11,14 @@ from ascendctl.cli import common
 FORMATS = ("json", "yaml")
 
 
+def _complete(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
+    from ascendctl.report.schemas import all_schemas
+
+    return [name for _, name, _ in all_schemas() if name.startswith(text)]
+
+
 @click.command("schema", short_help="Print the JSON Schema of a kind or product.")
-@click.argument("name", required=False, metavar="[KIND|PRODUCT]")
+@click.argument("name", required=False, metavar="[KIND|PRODUCT]", shell_complete=_complete)
 @common.output_option(FORMATS, "json")
 def command(name: str | None, outputs: list[tuple[str, str]]) -> None:
     """Print the JSON Schema (2020-12) of a kind, of a product's jobs, or of what a command prints; without a name, list

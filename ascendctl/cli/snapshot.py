@@ -16,7 +16,7 @@ def command() -> None:
 
 
 @command.command("show", short_help="Nodes with free, used and bad chips; totals; problems.")
-@click.argument("dump", nargs=-1, metavar="[DUMP]...")
+@click.argument("dump", nargs=-1, metavar="[DUMP]...", type=click.Path())
 @common.snapshot_option(required=False)
 @click.option(
     "--by", type=click.Choice(["node", "superpod", "rack", "leaf"]), default="node", show_default=True,
@@ -70,7 +70,7 @@ def show(
 
 
 @command.command("lint", short_help="What is wrong with a dump, what it means, how to mend it.")
-@click.argument("dump", nargs=-1, metavar="[DUMP]...")
+@click.argument("dump", nargs=-1, metavar="[DUMP]...", type=click.Path())
 @common.snapshot_option(required=False)
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @common.output_option(LINT_FORMATS, "text")

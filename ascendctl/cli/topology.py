@@ -18,7 +18,7 @@ def command() -> None:
 
 
 @command.command("show", short_help="Draw the trees with counts and free nodes.")
-@click.argument("dump", nargs=-1, metavar="[DUMP]...")
+@click.argument("dump", nargs=-1, metavar="[DUMP]...", type=click.Path())
 @common.snapshot_option(required=False)
 @click.option(
     "--by", type=click.Choice(SOURCES), default="auto", show_default=True,
@@ -30,7 +30,10 @@ def command() -> None:
     "--levels", default="", metavar="LABEL,...", help="Make a tree of these node labels, the lowest level first."
 )
 @click.option(
-    "--placement", metavar="FILE", help="Mark the nodes of a placement with its ranks (`place -o json`); - for stdin."
+    "--placement",
+    metavar="FILE",
+    type=click.Path(),
+    help="Mark the nodes of a placement with its ranks (`place -o json`); - for stdin.",
 )
 @click.option("--nodes/--no-nodes", default=None, help="List the nodes in text; default: up to 256 nodes.")
 @common.output_option(FORMATS, "text")

@@ -1,0 +1,19 @@
+function _ascendctl_completion;
+    set -l response (env _ASCENDCTL_COMPLETE=fish_complete COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) ascendctl);
+
+    for completion in $response;
+        set -l metadata (string split "," $completion);
+
+        if test $metadata[1] = "dir";
+            __fish_complete_directories $metadata[2];
+        else if test $metadata[1] = "file";
+            __fish_complete_path $metadata[2];
+        else if test $metadata[1] = "plain";
+            echo $metadata[2];
+        end;
+    end;
+end;
+
+complete --no-files --command ascendctl --arguments "(_ascendctl_completion)";
+
+# made by click 8.5: python -m ascendctl.cli.completion
