@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -62,6 +63,9 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(rule for name in FAMILIES for rule in sorted(family(name).values(), key=lambda rule: rule.id))
 
 
+_UNFILLED = re.compile(r"\{[a-z_]+\}")
+
+
 class _Values(dict[str, object]):
     """Values of a message; a name that nobody filled in stays visible instead of breaking the run."""
 
@@ -76,7 +80,9 @@ def message_of(rule: Rule, violation: Violation, path: FieldPath | None = None) 
 
 def hint_of(rule: Rule, violation: Violation, path: FieldPath | None = None) -> str:
     """What to write instead; "" if nothing is known."""
-    return violation.hint or _fill(rule.hint, violation, path)
+    hint = violation.hint or _fill(rule.hint, violation, path)
+    # a schema that finds the violation knows nothing of the rule's own values
+    return "" if violation.message and not violation.hint and _UNFILLED.search(hint) else hint
 
 
 def _fill(template: str, violation: Violation, path: FieldPath | None) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from ascendctl.manifest.job import Job
-from ascendctl.manifest.load import document_jobs
+from ascendctl.manifest.load import GROUP_NAME, document_jobs
 from ascendctl.validate.catalogue import find_rule, hint_of, message_of
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import is_foreign, scheduler_of
@@ -72,9 +72,24 @@ def judge(entry: Entry, context: Context) -> Iterator[Violation]:
         meant_for_volcano or any(_by_volcano(entry, scheduler_of(entry, pod)) for pod in entry.pods)
     ):
         return
+    if _is_member(entry, context):
+        return
     for job in jobs_of(entry, context):
         yield from sch.check_job(job, context)
         yield from job_rules(job, context, absent=not _is_base_only(entry, context))
+
+
+def _is_member(entry: Entry, context: Context) -> bool:
+    """True for a pod that is only a part of a job: another object owns it, or other pods share its PodGroup."""
+    if entry.title != "Pod":
+        return False
+    if entry.get("metadata", "ownerReferences"):
+        return True
+    name = entry.annotations.get(GROUP_NAME)
+    if name is None:
+        return False
+    others = [e for e in context.entries if e.title == "Pod" and e.annotations.get(GROUP_NAME) == name]
+    return len(others) > 1 or entry.get("metadata", "uid") is not None
 
 
 def _by_volcano(entry: Entry, scheduler: str) -> bool:

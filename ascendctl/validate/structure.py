@@ -15,6 +15,7 @@ from typing import Any
 
 from ascendctl.validate.fastcheck import Check, compile_schema
 from ascendctl.validate.keys import is_known_key
+from ascendctl.validate.nearest import nearest
 from ascendctl.validate.placeholders import shorten
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.schemafields import best_place, nearest_field
@@ -159,12 +160,13 @@ def _violations(
             return
         expects = failure.schema.get("x-expects") or _expects(failure)
         message = f"{format_path(path)} {expects}, found {_shown(document, path, failure.value)}"
-        yield from _reported(_rule(failure) or fallback, path, message)
+        near = nearest(str(failure.value), failure.schema["enum"]) if failure.keyword == "enum" else ""
+        yield from _reported(_rule(failure) or fallback, path, message, f"did you mean {near}?" if near else "")
 
 
-def _reported(rule: str, path: FieldPath, message: str) -> Iterator[Violation]:
+def _reported(rule: str, path: FieldPath, message: str, hint: str = "") -> Iterator[Violation]:
     if rule.startswith(REPORTED):
-        yield Violation(rule, path, {}, message=message)
+        yield Violation(rule, path, {}, message=message, hint=hint)
 
 
 def _rule(failure: Failure, key: str = "") -> str:

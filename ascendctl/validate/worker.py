@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ascendctl.validate.companions import ObjectKey
 from ascendctl.validate.finding import Finding
@@ -17,6 +16,9 @@ from ascendctl.validate.run import Loaded, evaluate, load
 from ascendctl.yamlio.errors import ReadError
 from ascendctl.yamlio.inputs import read_bytes
 from ascendctl.yamlio.read import MAX_TEXT
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Task: TypeAlias = tuple[str, str, Options]
 """(path, name in reports, options)."""
@@ -37,25 +39,32 @@ class Outcome:
 
 def run_serial(tasks: Sequence[Task], progress: Callable[[int], None] | None = None) -> Outcome:
     """All files in this process."""
-    loaded, unreadable = _load(tasks)
-    outcome = _evaluate(loaded, _merge(one.index for one, _ in loaded), progress)
+    with _without_gc():
+        loaded, unreadable = _load(tasks)
+        outcome = _evaluate(loaded, _merge(one.index for one, _ in loaded), progress)
     outcome.unreadable = unreadable
     return outcome
 
 
-def _load(tasks: Iterable[Task]) -> tuple[list[tuple[Loaded, Options]], list[tuple[str, str]]]:
-    loaded, unreadable = [], []
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """Reading and judging make many objects that stay, and no cycles; looking for cycles among them only costs time."""
     enabled = gc.isenabled()
-    gc.disable()  # reading makes many objects and no cycles
+    gc.disable()
     try:
-        for path, shown, options in tasks:
-            try:
-                loaded.append((load(shown, read_bytes(path, MAX_TEXT), options), options))
-            except ReadError as error:
-                unreadable.append((shown, error.message + (f" ({error.hint})" if error.hint else "")))
+        yield
     finally:
         if enabled:
             gc.enable()
+
+
+def _load(tasks: Iterable[Task]) -> tuple[list[tuple[Loaded, Options]], list[tuple[str, str]]]:
+    loaded, unreadable = [], []
+    for path, shown, options in tasks:
+        try:
+            loaded.append((load(shown, read_bytes(path, MAX_TEXT), options), options))
+        except ReadError as error:
+            unreadable.append((shown, error.message + (f" ({error.hint})" if error.hint else "")))
     return loaded, unreadable
 
 
@@ -84,6 +93,8 @@ def _evaluate(
 def run_parallel(tasks: Sequence[Task], count: int, progress: Callable[[int], None] | None = None) -> Outcome:
     """The files shared out to `count` processes. Each reads its part, says what objects it has, gets those of all, and
     judges its part; the result does not depend on the number."""
+    import multiprocessing
+
     methods = multiprocessing.get_all_start_methods()
     context: Any = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
     workers = []
@@ -120,6 +131,7 @@ def _merge_in_order(parts: Sequence[Sequence[tuple[int, dict[ObjectKey, Any]]]])
 
 
 def _work(pipe: Connection, tasks: Sequence[Task]) -> None:
+    gc.disable()
     loaded: list[tuple[Loaded, Options]] = []
     objects: list[tuple[int, dict[ObjectKey, Any]]] = []
     unreadable: list[tuple[str, str]] = []

@@ -95,10 +95,11 @@ def agree(name: str, value: Any, release: str = "1.15") -> None:
 
 @pytest.mark.parametrize("name", sorted(BASES))
 def test_the_compiled_check_agrees_with_jsonschema(name: str) -> None:
-    """Every field of a manifest replaced by values of other types, or left out."""
+    """Fields of a manifest replaced by values of other types, or left out."""
     base = BASES[name]
     agree(name, base)
     spots = [path for path, _ in walk(base) if path]
+    spots = spots[:: 1 + len(spots) // 40]
     for number, path in enumerate(spots):
         value = copy.deepcopy(base)
         holder = value

@@ -166,6 +166,15 @@ def test_two_disruption_budgets() -> None:
     assert "PGR-07" in rules(change(group(), changes))
 
 
+def test_pods_that_are_part_of_a_job_are_not_judged_as_one() -> None:
+    part = change(pod(), {"/metadata/annotations/huawei.com~1schedule_policy": "chip8-node-8"})
+    assert rules(part) == ["SEL-01"]
+    owner = [{"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "1"}]
+    assert rules(change(part, {"/metadata/ownerReferences": owner})) == []
+    joined = change(part, {"/metadata/annotations/scheduling.k8s.io~1group-name": "gang"})
+    assert "SEL-01" not in rules(group(), joined, change(joined, {"/metadata/name": "other"}))
+
+
 def test_a_group_that_nobody_joins() -> None:
     assert said(group(), deployment(2))["PGR-08", "doc[0]:$.metadata.name"] == "warning"
     assert "PGR-08" not in rules(group())
