@@ -127,7 +127,7 @@ def _servers(
             )
         servers.append(
             Server(
-                pod.rank, _chips(cluster, pod), name, host,
+                pod.rank, chips_of(cluster, pod), name, host,
                 hardware_type=pod.annotations.get(HARDWARE, "") if is_mindie(job) else "",
                 super_pod_rank=pod.group,
                 super_pod_id=str(int(cluster.superpod[pod.node])),
@@ -146,7 +146,7 @@ def _uids(job: Job, cluster: Cluster) -> dict[str, str]:
     return {name: uid for name, namespace, uid in rows if namespace == job.namespace}
 
 
-def _chips(cluster: Cluster, pod: RankedPod) -> tuple[Chip, ...]:
+def chips_of(cluster: Cluster, pod: RankedPod) -> tuple[Chip, ...]:
     table = cluster.chips
     rows = range(int(table.ptr[pod.node]), int(table.ptr[pod.node + 1]))
     known = {int(table.physical_id[row]): row for row in rows}
