@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from ascendctl.validate.configfile import effective
+from ascendctl.validate.configfile import effective, forget
 from ascendctl.validate.finding import Finding
 from ascendctl.validate.finish import encodable
 from ascendctl.validate.options import OptionError, Options
@@ -59,6 +59,7 @@ def inspect(
     if no file is found (unless `allow_empty`), OptionError for options that make no sense.
     """
     options = check_options(options or Options())
+    forget()
     if isinstance(source, str) and is_text(source):
         loaded = load(stdin_filename or TEXT_NAME, source, options)
         found, checked = evaluate(loaded, options, loaded.index)

@@ -97,6 +97,12 @@ def effective(path: str, options: Options) -> Options:
     return apply(_parsed(found), options) if found else options
 
 
+def forget() -> None:
+    """Look for config files anew: they may have changed since the last run."""
+    _nearest.cache_clear()
+    _parsed.cache_clear()
+
+
 def apply(chosen: Mapping[str, Any], options: Options) -> Options:
     """Lay options over those of a config file: what differs from the default was given and wins; rules that are
     switched off add up."""

@@ -14,6 +14,7 @@ from ascendctl.validate.placeholders import is_placeholder
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules.comment import Disable
 from ascendctl.yamlio.document import Document, FieldPath, Mark, format_path, json_pointer
+from ascendctl.yamlio.problems import LOOKALIKES
 
 READING = frozenset(("DOC-07", "DOC-08", "DOC-09", "DOC-11", "DOC-14"))
 ONCE = frozenset(("K8S-18", "K8S-20", "ENV-01", "ENV-04", "ENV-07", "RSC-06", "RSC-18"))
@@ -25,6 +26,9 @@ HALF_RULES = frozenset(
 """Pod-level rules: all that is said of templates inside unknown kinds (chapter 40 §1.12 c)."""
 _OWN_HINT = frozenset(("DOC-06", "DOC-13", "DOC-16"))
 """Rules about the key; what the value looks like does not matter to them."""
+_TYPING_RULES = frozenset(
+    ("DOC-06", "DOC-07", "DOC-09", "DOC-11", "DOC-14", "DOC-16", "K8S-01", "K8S-04", "K8S-05", "K8S-08")
+)
 PLACEHOLDER_HINT = "looks like a placeholder that was never filled in"
 
 
@@ -116,6 +120,7 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
     value = _value(one)
     if isinstance(value, str) and violation.rule not in _OWN_HINT and (is_placeholder(value) or value in ("x", "X")):
         hint = PLACEHOLDER_HINT
+    hint = _lookalike(one, mark) or hint
     prefix = f"doc[{one.document.index}]:" if documents > 1 else ""
     outcome = outcome_of(rule) if severity == "error" and not _says_outcome(rule.message) else ""
     message = message_of(rule, violation)
@@ -139,6 +144,18 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
 def encodable(text: str) -> str:
     """The text with lone surrogates, which no output encoding knows, written as escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _lookalike(one: Found, mark: Mark | None) -> str:
+    """Names a character that looks like another: a non-breaking space, a full-width colon (chapter 40 §8.1)."""
+    if mark is None or one.violation.rule not in _TYPING_RULES:
+        return ""
+    key = str(one.violation.path[-1]) if one.violation.path else ""
+    for text, column in ((mark.text or "", mark.column), (key, mark.key_column)):
+        for character in "" if text.isascii() else text:
+            if character in LOOKALIKES:
+                return f"{LOOKALIKES[character]} at column {column + text.index(character)}"
+    return ""
 
 
 def _says_outcome(message: str) -> bool:

@@ -106,8 +106,8 @@ LABELS = (
         readers=_SCHEDULER, products=_SHARE, bad="PEND-V"),
     _enum("huawei.com/scheduler.softShareDev.policy", LABEL, "C", "fixed-share elastic best-effort",
           default="required", readers=_SCHEDULER, products=_SHARE, bad="PEND-V"),
-    Key("customJobKey", LABEL, "C", "name of another label of the object", readers=_CLUSTERD, bad="unset"),
-    Key("custom-job-id", LABEL, "C", "any", readers=_CLUSTERD),
+    Key("customJobKey", LABEL, "R", "name of another label of the object", readers=_CLUSTERD, bad="unset"),
+    Key("custom-job-id", LABEL, "R", "any", readers=_CLUSTERD),
     Key("ome.io/inferenceservice", LABEL, "", "written by OME", readers=_SCHEDULER, user=False),
     _enum("infer.huawei.com/gang-schedule", LABEL, "I", "true false", default="off", readers=_INFER_OPERATOR, bad="off",
           about="metadata of a role"),
@@ -241,12 +241,14 @@ PLACES = {
     "F": (("Deployment, StatefulSet", "$.spec.template.metadata.labels"),),
     "I": (("InferServiceSet, InferService, InstanceSet", "role metadata.labels"),),
     "P": (("all kinds", "pod template metadata.annotations"),),
+    "R": (("all kinds", "where clusterd reports the job: $.metadata.labels, or the pod template"),),
     "W": (("Deployment, StatefulSet, Job", "$.metadata.annotations"),),
 }  # fmt: skip
 """Group -> (kinds, where a key of the group goes) pairs."""
 
 GROUP_A = tuple(key.name for key in ANNOTATIONS if key.group == "A")
-GROUP_C = tuple(key.name for key in LABELS if key.group == "C")
+GROUP_C = (*(key.name for key in LABELS if key.group == "C"), "vnpu-level", "vnpu-dvpp")
+"""Labels that the plugin reads from a job (chapter 40 §1.8); the two of vNPUs count for each pod by itself."""
 SYSTEM_WRITTEN = frozenset(key.name for key in ANNOTATIONS if not key.user)
 
 _CONTROLLERS = frozenset(

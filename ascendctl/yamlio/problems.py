@@ -10,7 +10,7 @@ from ascendctl.yamlio.scalars import shown
 ENCODING_HINT = "save the file as UTF-8"
 DUPLICATE_HINT = "remove one of the two"
 _MARKER = re.compile(r"\{\{|\{%|\{#")
-_LOOKALIKES = {
+LOOKALIKES = {
     "\u00a0": "non-breaking space",
     "\u3000": "full-width space",
     "\uff1a": "full-width colon",
@@ -19,6 +19,7 @@ _LOOKALIKES = {
     "\u201c": "typographic quote",
     "\u201d": "typographic quote",
 }
+"""Characters that look like YAML and are none."""
 
 
 def position(text: str, offset: int, first_line: int = 1) -> tuple[int, int]:
@@ -105,7 +106,7 @@ def explain(message: str, text: str, offset: int) -> tuple[str, str]:
 def _lookalike(line: str, where: str = "") -> str:
     """Says where a line, comments apart, holds a character that looks like YAML and is none."""
     code = line.partition(" #")[0]
-    for character, name in _LOOKALIKES.items():
+    for character, name in LOOKALIKES.items():
         if character in code:
             return f"{name} at column {code.index(character) + 1}{where}"
     return ""
