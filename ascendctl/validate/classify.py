@@ -82,6 +82,8 @@ def objects(document: Document) -> Iterator[tuple[Document, FieldPath]]:
     value = document.value
     kind = value.get("kind")
     items = value.get("items")
+    if kind == "List" and items is None:
+        return
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
         yield document, ()
         return

@@ -35,7 +35,8 @@ _RINGS, _TOR = "rings-config-", "basic-tor-node-cm"
 @dataclass(frozen=True)
 class Loaded:
     """A file that is read and whose objects have their structure judged. `entries` holds the objects for the rules,
-    `found` what is known against the file so far, `spoilt` the entries that no later phase may look at."""
+    `found` what is known against the file so far, `spoilt` the entries that no later phase may look at, `skipped` how many
+    of these are none of this program's business."""
 
     file: str
     documents: int
@@ -43,6 +44,7 @@ class Loaded:
     found: tuple[Found, ...]
     comments: tuple[Disable, ...]
     spoilt: frozenset[int]
+    skipped: int
 
     @property
     def index(self) -> dict[ObjectKey, Any]:
@@ -56,6 +58,7 @@ def load(name: str, data: str | bytes, options: Options) -> Loaded:
     found: list[Found] = []
     entries: list[Entry] = []
     spoilt: set[int] = set()
+    skipped = 0
     for document in documents:
         stop = document.value is None
         for problem in document.problems:
@@ -71,13 +74,16 @@ def load(name: str, data: str | bytes, options: Options) -> Loaded:
         for entry in classified.entries:
             if id(entry) in broken or entry.case in (COMPANION, UNKNOWN):
                 spoilt.add(len(entries))
+                skipped += id(entry) not in broken
             else:
                 entry, violations = _structured(entry, options)
                 found += [Found(document, violation, entry) for violation in violations]
             entries.append(entry)
     text = data if isinstance(data, str) else data.decode("utf-8", "replace") if b"ascendctl:" in data else ""
     starts = [document.line for document in documents]
-    return Loaded(name, len(documents), tuple(entries), tuple(found), disables(text, starts), frozenset(spoilt))
+    return Loaded(
+        name, len(documents), tuple(entries), tuple(found), disables(text, starts), frozenset(spoilt), skipped
+    )
 
 
 def evaluate(loaded: Loaded, options: Options, others: Mapping[ObjectKey, Any]) -> tuple[list[Finding], Checked]:
@@ -88,7 +94,7 @@ def evaluate(loaded: Loaded, options: Options, others: Mapping[ObjectKey, Any]) 
     found += [Found(_document(entry), violation, entry) for entry, violation in doc.duplicates(loaded.entries)]
     for entry in judged:
         found += [Found(_document(entry), violation, entry) for violation in _rules(entry, context)]
-    skipped = sum(e.case in (COMPANION, UNKNOWN) or is_plain_config_map(e, context) for e in loaded.entries)
+    skipped = loaded.skipped + sum(is_plain_config_map(entry, context) for entry in judged)
     checked = Checked(
         loaded.file, loaded.documents, skipped, sum(entry.case == HALF for entry in judged),
         tuple((entry.document.index, entry.object, entry.line) for entry in judged),

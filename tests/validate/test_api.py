@@ -104,6 +104,20 @@ def test_counts_and_exit_codes(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- options
+def test_what_counts_as_skipped() -> None:
+    def count(*documents: dict[str, Any]) -> int:
+        return inspect("# text\n" + "\n---\n".join(map(json.dumps, documents))).summary["skipped"]
+
+    meta = {"metadata": {"name": "a"}}
+    assert count({"apiVersion": "v1", "kind": "Service", **meta}) == 1
+    assert count({"apiVersion": "x/v1", "kind": "Mystery", **meta}) == 1
+    assert count({"apiVersion": "v1", "kind": "ConfigMap", **meta}) == 1
+    assert count({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rings-config-a"}}) == 0
+    assert count({"apiVersion": "v1", "kind": "AscendJob", **meta}) == 0
+    assert count({"kind": "Pod", **meta}) == 0
+    assert count({"apiVersion": "v1", "kind": "List", "items": None}) == 0
+
+
 def test_infos_need_verbose() -> None:
     text = json.dumps(change(pod(), {"/spec/hostNetwork": True}))
     assert validate(text) == []
