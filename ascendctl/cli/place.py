@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
 from ascendctl.cli import common
 
-FORMATS = ("table", "wide", "json", "yaml")
+FORMATS = ("table", "wide", "json", "yaml", "env")
+EMITTED = ("tor-share-cm",)
 
 
 @click.command("place", short_help="Say where a job would land.")
@@ -23,6 +25,20 @@ FORMATS = ("table", "wide", "json", "yaml")
 @click.option(
     "--explain", is_flag=True, help="Also: refused nodes by reason, best scores, and how the job was planned."
 )
+@click.option(
+    "--metrics", is_flag=True,
+    help="Also: how well the network carries the job: what HCCL sends over UB and what falls to RoCE, whether ranks are "
+    "contiguous, fragment score before and after.",
+)  # fmt: skip
+@click.option(
+    "--parallel", default="", metavar="SIZES",
+    help="Parallel sizes of the job, such as tp=8,ep=2,pp=4: also the slowest link in each parallel group. dp takes what "
+    "is left; order=tp:dp:pp changes the order (innermost first), experts=nested makes ep part of dp.",
+)  # fmt: skip
+@click.option(
+    "--emit", multiple=True, metavar="NAME[=FILE]", callback=lambda ctx, param, values: [_emitted(v) for v in values],
+    help="Also print (or write) what the scheduler would publish: tor-share-cm, the states of the leaf switches.",
+)  # fmt: skip
 @common.quiet_option
 @common.color_option
 def command(
@@ -31,51 +47,100 @@ def command(
     outputs: list[tuple[str, str]],
     objective: str,
     explain: bool,
+    metrics: bool,
+    parallel: str,
+    emit: list[tuple[str, str]],
     quiet: bool,
     color: str,
 ) -> None:
     """Dry-run the placement of the jobs in MANIFEST (files, folders, globs, or - for stdin) on a cluster dump.
 
     Jobs are placed in the order given, and each sees what the earlier ones took. The NPU ids are the physical ones.
-    Exit code 1 if a job finds no place or the scheduler would refuse it.
+    Format env prints the environment variables of each pod. Exit code 1 if a job finds no place or the scheduler would
+    refuse it.
 
     \b
     Examples:
       ascendctl place job.yaml -s dump/
       ascendctl place job.yaml -s dump/ -o wide --explain
+      ascendctl place job.yaml -s dump/ --parallel tp=8,ep=2,pp=4
       kubectl get -o yaml acjob/train | ascendctl place - -s dump/ -o json
     """
+    from ascendctl.engine.sequence import place_in_order
+
     cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests(manifests)
-    results = place_all(jobs, cluster, objective)
+    measured = metrics or bool(parallel)
+    finish = partial(_measured, parallel=parallel, infos=measured or explain) if measured or explain else None
+    results, after = place_in_order(jobs, cluster, objective=objective, finish=finish, keep_last=bool(emit))
+    maps = [(_tor_share(after, results), file) for _, file in emit]
     if not (quiet and all(r.outcome == "placed" for r in results)):
-        common.emit(outputs, lambda name: render(results, name, explain, color))
+        common.emit(outputs, lambda name: render(jobs, results, name, explain, color))
+    for text, file in maps:
+        common.emit([(text, file)], str)
     if any(r.outcome != "placed" for r in results):
         raise SystemExit(common.EXIT_FINDINGS)
 
 
-def place_all(jobs: list[Any], cluster: Any, objective: str = "fragmentation") -> list[Any]:
-    """Place jobs one after the other; each sees what the earlier ones took. `objective` as in `engine.api.place`."""
-    from ascendctl.engine.api import place
-    from ascendctl.engine.commit import commit
-    from ascendctl.engine.result import Placement
-
-    results: list[Any] = []
-    for number, job in enumerate(jobs, 1):
-        result = place(job, cluster, objective=objective)
-        results.append(result)
-        if isinstance(result, Placement) and number < len(jobs):
-            cluster = commit(cluster, job, result)
-    return results
+def _emitted(value: str) -> tuple[str, str]:
+    name, _, file = value.partition("=")
+    if name not in EMITTED:
+        raise click.BadParameter(f"{name!r} is not {' or '.join(EMITTED)}")
+    return name, file
 
 
-def render(results: list[Any], name: str, explain: bool, color: str) -> str:
+def _measured(job: Any, placement: Any, cluster: Any, parallel: str, infos: bool) -> Any:
+    """The placement with network quality among its metrics, and remarks on its ranks among its notes."""
+    from dataclasses import replace
+
+    from ascendctl.ranks.groups import ParallelError
+    from ascendctl.ranks.metrics import network_metrics
+    from ascendctl.ranks.order import diagnose
+
+    try:
+        found = network_metrics(job, placement, cluster, parallel)
+    except ParallelError as error:
+        raise click.UsageError(f"--parallel: {job.key}: {error}") from None
+    remarks = tuple(str(d) for d in diagnose(job, placement, cluster) if d.level == "info") if infos else ()
+    trace = replace(placement.trace, notes=(*placement.trace.notes, *remarks))
+    return replace(placement, metrics={**placement.metrics, **found}, trace=trace)
+
+
+def _tor_share(cluster: Any, results: list[Any]) -> str:
+    """ConfigMap tor-share-cm as the scheduler would write it after the placements."""
+    from ascendctl.topology.tor_share import tor_share
+    from ascendctl.yamlio.write import to_yaml
+
+    states: dict[str, Any] = {}
+    for result in results:
+        states.update(result.metrics.get("leaf_states") or {} if result.outcome == "placed" else {})
+    found = tor_share(cluster, states)
+    if found is None:
+        raise common.Unreadable(
+            "tor-share-cm: the scheduler writes none: it needs basic-tor-node-cm and nslb-version 2.0 in the dump"
+        )
+    return to_yaml(found)
+
+
+def render(jobs: list[Any], results: list[Any], name: str, explain: bool, color: str) -> str:
     """The results in one output format."""
+    from ascendctl.report.text import wants_color
+
     if name in ("table", "wide"):
         from ascendctl.report.placement import render as as_text
-        from ascendctl.report.text import wants_color
+        from ascendctl.report.quality import render as quality
 
-        return "\n\n".join(as_text(r, name == "wide", explain, wants_color(color)) for r in results)
+        colored = wants_color(color)
+        texts = []
+        for result in results:
+            below = quality(result.metrics, colored) if result.outcome == "placed" else ""
+            texts.append(as_text(result, name == "wide", explain, colored) + ("\n" + below if below else ""))
+        return "\n\n".join(texts)
+    if name == "env":
+        from ascendctl.ranks.environment import as_text as environment
+
+        pairs = zip(jobs, results, strict=True)
+        return "\n\n".join(environment(job, result) for job, result in pairs if result.outcome == "placed")
     from ascendctl.report.machine import as_document
 
     return as_document([r.to_dict() for r in results], name)

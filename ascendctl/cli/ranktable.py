@@ -8,7 +8,7 @@ import click
 
 from ascendctl.cli import common
 
-FORMATS = ("hccl", "configmap")
+FORMATS = ("hccl", "configmap", "summary")
 VERSIONS = ("auto", "1.0", "1.2", "2.0")
 
 
@@ -43,7 +43,8 @@ def command(
 ) -> None:
     """Print the HCCL rank table (hccl.json) that the job in MANIFEST would get where it lands on the cluster dump.
 
-    Addresses of the NPUs come from the nodes' baseDeviceInfos. Which version is written, and why, is said on standard
+    Formats: hccl is the file itself, configmap the ConfigMap rings-config-<job> that holds it, summary the ConfigMap
+    job-summary-<job> of ClusterD. Addresses of the NPUs come from the nodes' baseDeviceInfos. Which version is written, and why, is said on standard
     error. A table that would hold something else than addresses is refused.
 
     Exit code 1 if the job finds no place or no table can be made.
@@ -69,7 +70,7 @@ def command(
         click.echo(f"info: version {table.version}: {printable(table.reason)}", err=True)
         for note in table.notes:
             click.echo(f"warning: {printable(note)}", err=True)
-    common.emit(outputs, lambda name: _render(job, table, name, pretty))
+    common.emit(outputs, lambda name: _render(job, pods, cluster, table, name, pretty))
 
 
 def _placed(jobs: list[Any], wanted: str | None, cluster: Any, placement: str | None) -> tuple[Any, Any]:
@@ -91,9 +92,9 @@ def _placed(jobs: list[Any], wanted: str | None, cluster: Any, placement: str | 
             )
             for entry in entries
         )  # fmt: skip
-    from ascendctl.cli.place import place_all
+    from ascendctl.engine.sequence import place_in_order
 
-    result = place_all(jobs[: index + 1], cluster)[-1]
+    result = place_in_order(jobs[: index + 1], cluster)[0][-1]
     if result.outcome != "placed":
         from ascendctl.report.placement import render
 
@@ -112,12 +113,17 @@ def _pick(jobs: list[Any], wanted: str | None) -> int:
     raise click.UsageError(f"{len(found)} jobs: {names}; pick one with --job")
 
 
-def _render(job: Any, table: Any, name: str, pretty: bool) -> str:
+def _render(job: Any, pods: Any, cluster: Any, table: Any, name: str, pretty: bool) -> str:
     if name == "hccl":
         from ascendctl.ranks.server import dumps
 
         return dumps(table.document, pretty)
-    from ascendctl.ranks.configmap import rings_config
     from ascendctl.yamlio.write import to_yaml
+
+    if name == "summary":
+        from ascendctl.ranks.summary import job_summary
+
+        return "---\n".join(to_yaml(part) for part in job_summary(job, pods, cluster))
+    from ascendctl.ranks.configmap import rings_config
 
     return to_yaml(rings_config(job, table))

@@ -27,7 +27,8 @@ def place(job: Job, cluster: Cluster, *, compiled: bool | None = None, objective
     itself cannot be told to do (chapter 22 §8.4).
     """
     request = make_request(job, cluster, select_policy(job, cluster), compiled, objective)
-    return _validated(request) or _enqueued(request)
+    result = _validated(request) or _enqueued(request)
+    return _with_rank_notes(request, result) if isinstance(result, Placement) else result
 
 
 def reschedule(
@@ -79,3 +80,13 @@ def _enqueued(request: Request) -> Result:
     message = f"the job requires {asked} of {request.job.resource}, but the cluster has {free} free"
     rejected = result.rejected if isinstance(result, Unschedulable) else ()
     return Unschedulable(request.head, "JobEnqueueFailed", message, rejected, replace(result.trace, scores=()))
+
+
+def _with_rank_notes(request: Request, placement: Placement) -> Placement:
+    """The placement, with what is wrong with its ranks among the notes (RK-01 to RK-05, RK-07 of chapter 50 §3.5)."""
+    from ascendctl.ranks.order import diagnose
+
+    found = diagnose(request.job, placement, request.cluster)
+    serious = tuple(str(one) for one in found if one.level != "info")
+    trace = placement.trace
+    return replace(placement, trace=replace(trace, notes=(*trace.notes, *serious))) if serious else placement

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ascendctl.engine.result import Invalid, Placement, Unschedulable
+from ascendctl.engine.api import Result
+from ascendctl.engine.result import Placement
+from ascendctl.engine.sequence import place_in_order
 from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import POD, VC_JOB, kind_of, templates
 from ascendctl.manifest.load import jobs_of
@@ -21,7 +23,6 @@ from ascendctl.yamlio.edit import EditError, copy_item, set_fields
 from ascendctl.yamlio.errors import ReadError
 from ascendctl.yamlio.read import read_documents
 
-Result: TypeAlias = "Placement | Unschedulable | Invalid"
 Files: TypeAlias = "Sequence[tuple[str, str]]"
 Plans: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
 
@@ -81,7 +82,7 @@ def patch_texts(
     """
     documents = read_files(files)
     jobs = jobs_of(document for _, document in documents)
-    results = place_in_order(jobs, cluster) if plans is None else []
+    results = place_in_order(jobs, cluster)[0] if plans is None else []
     if not all(isinstance(result, Placement) for result in results):
         return Patch(tuple((name, text, text) for name, text in files), tuple(results))
     targets = targets_of(jobs, _finder(jobs, results, plans))
@@ -151,20 +152,6 @@ def read_files(files: Files) -> list[tuple[int, Document]]:
                     raise ReadError(name, problem.message, problem.hint, problem.line, problem.column)
             found.append((number, document))
     return found
-
-
-def place_in_order(jobs: Sequence[Job], cluster: Cluster) -> list[Result]:
-    """Place jobs one after the other; each sees what the earlier ones took."""
-    from ascendctl.engine.api import place
-    from ascendctl.engine.commit import commit
-
-    results: list[Result] = []
-    for number, job in enumerate(jobs, 1):
-        result = place(job, cluster)
-        results.append(result)
-        if isinstance(result, Placement) and number < len(jobs):
-            cluster = commit(cluster, job, result)
-    return results
 
 
 Finder: TypeAlias = "Callable[[Job, PodSpec], Any]"

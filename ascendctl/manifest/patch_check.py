@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ascendctl.engine.result import Placement
+from ascendctl.engine.sequence import place_in_order
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.load import jobs_of
 from ascendctl.manifest.patch_pins import Note, PatchError, Seat, Target
@@ -37,10 +38,10 @@ def _validate(before: Files, after: Files, mode: str) -> None:
 
 
 def _replay(after: Files, targets: Sequence[Target], cluster: Cluster, mode: str) -> list[Note]:
-    from ascendctl.manifest.patch import place_in_order, read_files
+    from ascendctl.manifest.patch import read_files
 
     jobs = jobs_of(document for _, document in read_files(after))
-    results = place_in_order(jobs, cluster)
+    results, _ = place_in_order(jobs, cluster)
     got = iter(zip(jobs, results, strict=True))
     notes: list[Note] = []
     for target in targets:

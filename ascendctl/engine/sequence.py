@@ -1,0 +1,36 @@
+"""Several jobs one after the other: each sees what the earlier ones took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ascendctl.engine.api import Result, place
+from ascendctl.engine.commit import commit
+from ascendctl.engine.result import Placement
+from ascendctl.manifest.job import Job
+from ascendctl.snapshot.cluster import Cluster
+
+Finish = Callable[[Job, Placement, Cluster], Placement]
+
+
+def place_in_order(
+    jobs: Sequence[Job],
+    cluster: Cluster,
+    *,
+    objective: str = "fragmentation",
+    finish: Finish | None = None,
+    keep_last: bool = False,
+) -> tuple[list[Result], Cluster]:
+    """What each job gets, in order, and the cluster behind: with the last job on it only if `keep_last`.
+
+    `finish` may add to a placement what depends on the cluster that it was made on. `objective` as in `api.place`.
+    """
+    results: list[Result] = []
+    for number, job in enumerate(jobs, 1):
+        result = place(job, cluster, objective=objective)
+        if isinstance(result, Placement):
+            result = finish(job, result, cluster) if finish else result
+            if number < len(jobs) or keep_last:
+                cluster = commit(cluster, job, result)
+        results.append(result)
+    return results, cluster
