@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ascendctl.engine.predicate import refuse
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.snapshot.columns import StringColumn
+from ascendctl.snapshot.columns import StringColumn, distinct
 
 HOSTNAME = "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -202,4 +202,4 @@ def excluded_nodes(cluster: Cluster, nodes: NDArray[np.int64], topology_key: str
         flags[nodes] = True
         return flags
     codes = cluster.labels.column(topology_key).codes
-    return np.isin(codes, np.unique(codes[nodes])) & (codes >= 0)
+    return np.isin(codes, distinct(codes[nodes])) & (codes >= 0)

@@ -42,11 +42,26 @@ def some(names: Sequence[str], limit: int = 3) -> str:
 
 def table(rows: Iterable[Sequence[object]], headers: Sequence[str]) -> str:
     """A table without lines, columns two blanks apart, as kubectl prints it. Numbers stay as they are written."""
-    from tabulate import tabulate
-
     cells = [[printable(str(cell)) for cell in row] for row in rows]
-    text = tabulate(cells, headers=headers, tablefmt="plain", disable_numparse=True)
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    widths = [len(header) + 2 for header in headers] or [0] * max(map(len, cells), default=0)
+    for row in cells:
+        widths = [max(size, width(cell)) for size, cell in zip(widths, row, strict=True)]
+    lines = [list(headers), *cells] if headers else cells
+    return "\n".join("  ".join(map(padded, line, widths)).rstrip() for line in lines)
+
+
+def padded(text: str, size: int) -> str:
+    """The text with blanks behind it, up to a width on the screen."""
+    return text + " " * (size - width(text))
+
+
+def width(text: str) -> int:
+    """Columns that a text takes on a terminal: two for each wide character of East Asian scripts."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def wants_color(mode: str, stream: IO[str] | None = None) -> bool:

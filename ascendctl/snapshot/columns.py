@@ -172,3 +172,11 @@ def scalar_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return str(value)
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values of an array, ascending: np.unique, but without numpy.ma, which that one would import."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]

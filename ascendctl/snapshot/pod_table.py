@@ -14,7 +14,7 @@ from ascendctl.names import natural_order
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_lists
 from ascendctl.snapshot.cluster import PodTable
 from ascendctl.snapshot.collect import Collected
-from ascendctl.snapshot.columns import StringColumn, StringTable
+from ascendctl.snapshot.columns import StringColumn, StringTable, distinct
 from ascendctl.snapshot.derive import PREFIX
 from ascendctl.snapshot.pod_columns import PodColumns
 from ascendctl.snapshot.pod_requests import MAX_UNITS
@@ -58,7 +58,7 @@ def _jobs(pods: PodColumns, bound: NDArray[np.int64]) -> tuple[NDArray[np.int32]
     group = pods.annotations.column(GROUP_NAME)
     named = group.spread([bool(name) for name in group.values], False, np.bool_)
     pair = np.where(named, pods.namespace.codes.astype(np.int64) * (len(group.values) + 1) + group.codes, -1)
-    found = np.unique(pair[bound])
+    found = distinct(pair[bound])
     found = found[found >= 0]
     keys = [divmod(number, len(group.values) + 1) for number in found.tolist()]
     jobs = [(pods.namespace.values[namespace], group.values[name]) for namespace, name in keys]
@@ -107,7 +107,7 @@ def _number_open_pods(
     alone = np.diff(ptr) == 1
     only = order[ptr[:-1][alone]]
     rank[only[open_pods[only] & ~pods.terminating[only]]] = 0
-    waiting_jobs = np.unique(job[open_pods & (job >= 0)])
+    waiting_jobs = distinct(job[open_pods & (job >= 0)])
     for number in waiting_jobs[~alone[waiting_jobs]].tolist():
         members = order[ptr[number] : ptr[number + 1]]
         if pods.terminating[members].any():
@@ -170,7 +170,7 @@ def holdings(
     physical = real.spread([_usable(text) for text in real.values], False, np.bool_)
     odd: dict[int, list[str]] = {}
     active = pods.active[bound.rows]
-    for kind in np.unique(chip_type[bound.node]).tolist():
+    for kind in distinct(chip_type[bound.node]).tolist():
         same = chip_type[bound.node] == kind
         wanted = pods.annotations.column(PREFIX + CHIP_TYPES[kind]).take(bound.rows)
         chosen = wanted.spread([_usable(text) for text in wanted.values], False, np.bool_)
@@ -206,8 +206,8 @@ def _fill(
     """Enter the lists of some pods, each distinct text parsed once."""
     if rows.any():
         codes = column.codes[rows]
-        distinct, at = np.unique(codes, return_inverse=True)
-        facts = parse_lists([column.values[code] for code in distinct.tolist()], chip_type)
+        known, at = np.unique(codes, return_inverse=True)
+        facts = parse_lists([column.values[code] for code in known.tolist()], chip_type)
         held[rows], exact[rows], parts[rows] = facts.mask[at], facts.exact[at], facts.count[at]
 
 
