@@ -10,6 +10,7 @@ from typing import Any
 
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.load import GROUP_NAME, document_jobs
+from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.catalogue import find_rule, hint_of, message_of
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import is_foreign, scheduler_of
@@ -163,7 +164,7 @@ def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[V
     if module == "superpod":
         found = _module("superpod").check(job, config, policy)
     elif module == "rack":
-        found = _module("rack").check(job, config if _RACK_SIZE in config.given else None)
+        found = _module("rack").check(job, _rack_config(context))
     elif module == "multilevel":
         found = _module("multilevel").check(job)
     elif module == "vnpu":
@@ -177,12 +178,19 @@ def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[V
     return found
 
 
+def _rack_config(context: Context) -> SchedulerConfig | None:
+    """The scheduler's configuration where super-pod-size is known: it was given, or a snapshot has the configuration."""
+    config, cluster = context.options.scheduler, context.options.snapshot
+    known = _RACK_SIZE in config.given or (cluster is not None and bool(cluster.config.given))
+    return config if known else None
+
+
 def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Violation]:
     """What keeps no job from running, or what the scheduler does not test."""
     options = context.options
     config, cluster = options.scheduler, options.snapshot
     yield from _superpod_advice(job, policy)
-    yield from _module("rack").advise(job, policy, config if _RACK_SIZE in config.given else None)
+    yield from _module("rack").advise(job, policy, _rack_config(context))
     levels = config if options.resource_levels is not None or cluster is not None else None
     yield from _module("multilevel").advise(job, policy, levels, cluster)
     if module == "intra":

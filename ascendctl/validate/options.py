@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
@@ -49,7 +50,7 @@ class Options:
             return "off"
         return self.severities.get(rule, own)
 
-    @property
+    @cached_property
     def scheduler(self) -> SchedulerConfig:
         """The scheduler's configuration: the snapshot's, with what the options say laid over it."""
         config = self.snapshot.config if self.snapshot is not None else SchedulerConfig()

@@ -35,8 +35,8 @@ _RINGS, _TOR = "rings-config-", "basic-tor-node-cm"
 @dataclass(frozen=True)
 class Loaded:
     """A file that is read and whose objects have their structure judged. `entries` holds the objects for the rules,
-    `found` what is known against the file so far, `spoilt` the entries that no later phase may look at, `skipped` how many
-    of these are none of this program's business."""
+    `found` what is known against the file so far, `spoilt` the entries that no later phase may look at, `skipped` how
+    many of these are none of this program's business."""
 
     file: str
     documents: int
