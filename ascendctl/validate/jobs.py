@@ -179,8 +179,8 @@ def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[V
 
 
 def _rack_config(context: Context) -> SchedulerConfig | None:
-    """The scheduler's configuration where super-pod-size is known: it was given, or a snapshot has the
-    configuration.""" config, cluster = context.options.scheduler, context.options.snapshot
+    """The scheduler's configuration where super-pod-size is known: it was given, or the snapshot has it."""
+    config, cluster = context.options.scheduler, context.options.snapshot
     known = _RACK_SIZE in config.given or (cluster is not None and bool(cluster.config.given))
     return config if known else None
 
