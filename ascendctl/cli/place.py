@@ -23,6 +23,14 @@ EMITTED = ("tor-share-cm",)
     "into as few and low units as it can.",
 )  # fmt: skip
 @click.option(
+    "--hypernodes", is_flag=True,
+    help="Place multi-level jobs, and jobs with networkTopology, on the HyperNode objects of the dump.",
+)  # fmt: skip
+@click.option(
+    "--spare-nodes", type=click.IntRange(0), default=0, show_default=True,
+    help="With --hypernodes: nodes to keep free in each HyperNode of the lowest tier.",
+)  # fmt: skip
+@click.option(
     "--explain", is_flag=True, help="Also: refused nodes by reason, best scores, and how the job was planned."
 )
 @click.option(
@@ -46,6 +54,8 @@ def command(
     snapshots: common.Dump,
     outputs: list[tuple[str, str]],
     objective: str,
+    hypernodes: bool,
+    spare_nodes: int,
     explain: bool,
     metrics: bool,
     parallel: str,
@@ -72,7 +82,13 @@ def command(
     jobs = common.load_manifests(manifests)
     measured = metrics or bool(parallel)
     finish = partial(_measured, parallel=parallel, infos=measured or explain) if measured or explain else None
-    results, after = place_in_order(jobs, cluster, objective=objective, finish=finish, keep_last=bool(emit))
+    spare = spare_nodes if hypernodes else None
+    try:
+        results, after = place_in_order(
+            jobs, cluster, objective=objective, hypernodes=spare, finish=finish, keep_last=bool(emit)
+        )
+    except _topology_errors(hypernodes) as error:
+        raise common.Unreadable(str(error)) from None
     maps = [(_tor_share(after, results), file) for _, file in emit]
     if not (quiet and all(r.outcome == "placed" for r in results)):
         common.emit(outputs, lambda name: render(jobs, results, name, explain, color))
@@ -80,6 +96,16 @@ def command(
         common.emit([(text, file)], str)
     if any(r.outcome != "placed" for r in results):
         raise SystemExit(common.EXIT_FINDINGS)
+
+
+def _topology_errors(hypernodes: bool) -> tuple[type[Exception], ...]:
+    """What placing on HyperNodes raises where they, or what a job asks of them, make no tree."""
+    if not hypernodes:
+        return ()
+    from ascendctl.topology.hypernode import HyperNodeError
+    from ascendctl.topology.hypernode_jobs import TopologyError
+
+    return HyperNodeError, TopologyError
 
 
 def _emitted(value: str) -> tuple[str, str]:

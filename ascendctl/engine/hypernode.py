@@ -55,6 +55,15 @@ def place_in_hypernodes(job: Job, cluster: Cluster, reserve: int = 0) -> Result:
     return replace(result, trace=replace(result.trace, steps=steps, notes=(*result.trace.notes, *notes)))
 
 
+def follows_hypernodes(job: Job) -> bool:
+    """True for jobs that HyperNodes concern: multi-level ones, and those with a network topology of Volcano's."""
+    if job.policy_name == "multilevel" or any(MODE in role.annotations for role in job.roles):
+        return True
+    tasks = _spec(job).get("tasks")
+    partitioned = isinstance(tasks, list) and any(isinstance(t, Mapping) and "partitionPolicy" in t for t in tasks)
+    return job.kind == "vcjob" and (partitioned or "networkTopology" in _spec(job))
+
+
 def _score_step(job: Job, cluster: Cluster, forest: HyperNodes) -> tuple[str, Mapping[str, Any]]:
     """Bin-pack scores of the HyperNodes for the whole job, by its NPUs alone."""
     columns = new_state(cluster, job.resource).fixed

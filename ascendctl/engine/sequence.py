@@ -18,19 +18,31 @@ def place_in_order(
     cluster: Cluster,
     *,
     objective: str = "fragmentation",
+    hypernodes: int | None = None,
     finish: Finish | None = None,
     keep_last: bool = False,
 ) -> tuple[list[Result], Cluster]:
     """What each job gets, in order, and the cluster behind: with the last job on it only if `keep_last`.
 
     `finish` may add to a placement what depends on the cluster that it was made on. `objective` as in `api.place`.
+    `hypernodes`: jobs that HyperNodes concern are placed on those of the snapshot, with so many spare nodes in each
+    lowest one; None = none are. Raises what `hypernode.place_in_hypernodes` raises.
     """
     results: list[Result] = []
     for number, job in enumerate(jobs, 1):
-        result = place(job, cluster, objective=objective)
+        result = _place(job, cluster, objective, hypernodes)
         if isinstance(result, Placement):
             result = finish(job, result, cluster) if finish else result
             if number < len(jobs) or keep_last:
                 cluster = commit(cluster, job, result)
         results.append(result)
     return results, cluster
+
+
+def _place(job: Job, cluster: Cluster, objective: str, hypernodes: int | None) -> Result:
+    if hypernodes is not None:
+        from ascendctl.engine.hypernode import follows_hypernodes, place_in_hypernodes
+
+        if follows_hypernodes(job):
+            return place_in_hypernodes(job, cluster, hypernodes)
+    return place(job, cluster, objective=objective)

@@ -195,3 +195,32 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     folder, page = dump(tmp_path / "dump", odd), tmp_path / "t.html"
     assert any("r\\x1b[31m<b>" in line for line in lines(folder, "-o", "text", "-o", f"html={page}"))
     assert "r\\x1b[31m&lt;b&gt;" in page.read_text(encoding="utf-8")
+
+
+def test_place_on_hypernodes(tmp_path: Path) -> None:
+    objects = cases.objects(EIGHT)
+    members = {"s0": ["n1", "n5"], "s1": ["n6", "n10"]}
+    hypernodes = [
+        {
+            "apiVersion": "topology.volcano.sh/v1alpha1",
+            "kind": "HyperNode",
+            "metadata": {"name": name},
+            "spec": {
+                "tier": 1,
+                "members": [{"type": "Node", "selector": {"exactMatch": {"name": node}}} for node in nodes],
+            },
+        }
+        for name, nodes in members.items()
+    ]
+    job = EIGHT["job"] | {
+        "annotations": {"huawei.com/schedule_policy": "multilevel", "huawei.com/affinity-config": "level1=2"}
+    }
+    path = manifest(tmp_path, EIGHT | {"job": job})
+    without = run("place", path, "-s", write(tmp_path / "plain", objects), "--hypernodes")
+    assert without.exit_code == 2 and "the snapshot holds no HyperNode" in without.stderr
+    folder = write(tmp_path / "dump", [*objects, *hypernodes])
+    result = run("place", path, "-s", folder, "--hypernodes", "-o", "json")
+    assert result.exit_code == 0, result.stdout
+    assert {pod["node"] for pod in json.loads(result.stdout)["pods"]} in ({"n1", "n5"}, {"n6", "n10"})
+    spared = run("place", path, "-s", folder, "--hypernodes", "--spare-nodes", "1", "-o", "json")
+    assert "HyperNode" not in spared.stderr and spared.exit_code in (0, 1)
