@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ascendctl import load_jobs, load_snapshot, place, reschedule, validate
-from ascendctl.engine.commit import commit
+from ascendctl import load_jobs, load_snapshot, reschedule, validate
+from ascendctl.engine.sequence import place_in_order
 from ascendctl.products import CATALOGUE
 from ascendctl.validate.options import Options
 
@@ -75,13 +75,8 @@ def snapshot(folder: Path) -> Any:
 
 def placed(manifest: Path) -> list[dict[str, Any]]:
     """What becomes of the jobs of a file, each seeing what those before it took."""
-    cluster, results = snapshot(dump_of(manifest)), []
-    for job in load_jobs(str(manifest)):
-        result = place(job, cluster)
-        results.append(result.to_dict())
-        if result.outcome == "placed":
-            cluster = commit(cluster, job, result)
-    return results
+    results, _ = place_in_order(load_jobs(str(manifest)), snapshot(dump_of(manifest)))
+    return [result.to_dict() for result in results]
 
 
 def verdict(result: dict[str, Any]) -> str:
@@ -137,6 +132,17 @@ def test_recovery() -> None:
     new = {pod["name"]: (pod["node"], pod["npus"]) for pod in result["pods"]}
     moved = {e.name: (e.text.split()[0], chips(e.text.split()[1])) for e in header(job) if e.key == "moved"}
     assert {name: where for name, where in new.items() if old[name] != where} == moved
+
+
+def test_hypernodes() -> None:
+    path = SAMPLES / "hypernode" / "one-hall.yaml"
+    results, _ = place_in_order(load_jobs(str(path)), snapshot(dump_of(path)), hypernodes=0)
+    result = results[0].to_dict()
+    assert [verdict(result)] == texts(path, "hypernodes")
+    wanted = {entry.name: entry.text.split() for entry in header(path) if entry.key == "under"}
+    assert {pod["name"]: [pod["node"], pod["npus"]] for pod in result["pods"]} == {
+        name: [node, chips(ids)] for name, (node, ids) in wanted.items()
+    }
 
 
 def test_every_product_has_samples() -> None:
