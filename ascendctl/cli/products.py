@@ -9,8 +9,14 @@ from ascendctl.cli import common
 FORMATS = ("table", "json", "yaml")
 
 
+def _complete(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
+    from ascendctl.products import CATALOGUE
+
+    return [product.name for product in CATALOGUE if product.name.startswith(text)]
+
+
 @click.command("products", short_help="List the products.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete)
 @common.output_option(FORMATS, "table")
 def command(name: str | None, outputs: list[tuple[str, str]]) -> None:
     """List the products with their resource, policy, selector and legal NPU counts; with NAME, everything about one.

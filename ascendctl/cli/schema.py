@@ -19,8 +19,12 @@ def _complete(ctx: click.Context, param: click.Parameter, text: str) -> list[str
 
 @click.command("schema", short_help="Print the JSON Schema of a kind or product.")
 @click.argument("name", required=False, metavar="[KIND|PRODUCT]", shell_complete=_complete)
+@click.option(
+    "--job", "manifests", multiple=True, metavar="MANIFEST", type=click.Path(),
+    help="Print the normalised jobs of a manifest instead: what the schemas of products describe. Repeatable.",
+)  # fmt: skip
 @common.output_option(FORMATS, "json")
-def command(name: str | None, outputs: list[tuple[str, str]]) -> None:
+def command(name: str | None, manifests: tuple[str, ...], outputs: list[tuple[str, str]]) -> None:
     """Print the JSON Schema (2020-12) of a kind, of a product's jobs, or of what a command prints; without a name, list
     all of them.
 
@@ -32,9 +36,17 @@ def command(name: str | None, outputs: list[tuple[str, str]]) -> None:
       ascendctl schema AscendJob > ascendjob.schema.json
       ascendctl schema a3-pod
       ascendctl schema placement-result
+      ascendctl schema --job job.yaml
     """
     from ascendctl.report import schemas
 
+    if manifests:
+        from ascendctl.manifest.document import job_document
+        from ascendctl.report.machine import as_document
+
+        jobs = [job_document(job) for job in common.load_manifests(manifests)]
+        common.emit(outputs, lambda form: as_document(jobs, form))
+        return
     if name is None:
         from ascendctl.report.text import table
 

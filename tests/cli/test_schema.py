@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from jsonschema import Draft202012Validator
 from ascendctl.cli import cli
 from ascendctl.report.schemas import all_schemas, bundle, find_schema
 from ascendctl.validate.schemas import at_pointer
+from tests.cli.world import manifest
 
 NAMES = [f"{group}/{name}" for group, name, _ in all_schemas()]
 
@@ -73,6 +75,14 @@ def test_copies_of_references_are_followed() -> None:
     schema = bundle("kinds/inferservice")
     refused = {"apiVersion": "mindcluster.huawei.com/v1", "kind": "InferService", "metadata": {"labels": {"a": 1}}}
     assert [error.json_path for error in Draft202012Validator(schema).iter_errors(refused)]
+
+
+def test_normalised_jobs(tmp_path: Path) -> None:
+    result = run("--job", str(manifest(tmp_path)))
+    job = json.loads(result.output)
+    assert (job["kind"], job["name"], job["npuPods"]) == ("Job", "train", 2)
+    for name in ("output/job", "products/a3-pod"):
+        assert Draft202012Validator(bundle(name)).is_valid(job)
 
 
 def test_unknown_name() -> None:
