@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ascendctl import load_jobs, load_snapshot, reschedule, validate
+from ascendctl import load_jobs, load_snapshot, place, reschedule, validate
 from ascendctl.engine.sequence import place_in_order
 from ascendctl.products import CATALOGUE
+from ascendctl.topology.csv_labels import overlay, read_labels
 from ascendctl.validate.options import Options
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -137,9 +138,21 @@ def test_recovery() -> None:
 def test_hypernodes() -> None:
     path = SAMPLES / "hypernode" / "one-hall.yaml"
     results, _ = place_in_order(load_jobs(str(path)), snapshot(dump_of(path)), hypernodes=0)
-    result = results[0].to_dict()
-    assert [verdict(result)] == texts(path, "hypernodes")
-    wanted = {entry.name: entry.text.split() for entry in header(path) if entry.key == "under"}
+    assert_lands(path, results[0].to_dict(), "hypernodes", "under")
+
+
+def test_label_table() -> None:
+    path = SAMPLES / "multilevel" / "four-pods.yaml"
+    table = read_labels((path.parent / "halls.csv").read_text(encoding="utf-8"), "halls.csv")
+    cluster, unknown = overlay(snapshot(dump_of(path)), table)
+    assert not unknown
+    assert_lands(path, place(load_jobs(str(path))[0], cluster).to_dict(), "overlay", "over")
+
+
+def assert_lands(path: Path, result: dict[str, Any], key: str, pod_key: str) -> None:
+    """The result is what these keys of the header say."""
+    assert [verdict(result)] == texts(path, key)
+    wanted = {entry.name: entry.text.split() for entry in header(path) if entry.key == pod_key}
     assert {pod["name"]: [pod["node"], pod["npus"]] for pod in result["pods"]} == {
         name: [node, chips(ids)] for name, (node, ids) in wanted.items()
     }
