@@ -17,11 +17,12 @@ from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.derive import (
     PREFIX,
     Effective,
+    RowColumns,
     UsedChips,
     WorkingMap,
     effective_lists,
     free_lists,
-    node_lists,
+    row_columns,
 )
 from ascendctl.snapshot.health import ACCELERATOR, accelerator_kinds, health_bits, link_down_masks
 from ascendctl.snapshot.job_table import job_table
@@ -30,7 +31,7 @@ from ascendctl.snapshot.pod_columns import PodColumns
 from ascendctl.snapshot.pod_requests import milli
 from ascendctl.snapshot.pod_table import BoundPods, Holdings, bind, holdings, pod_table
 from ascendctl.snapshot.profiles import LoadOptions, Profile
-from ascendctl.snapshot.rows import DeviceRow, Rows
+from ascendctl.snapshot.rows import Rows
 
 SOFT_LABEL = "huawei.com/scheduler.chip1softsharedev.enable"
 MEMORY_LABEL = "mind-cluster/npu-chip-memory"
@@ -43,17 +44,16 @@ NPU_CORE = "huawei.com/npu-core"
 @dataclass(frozen=True)
 class Frame:
     """What the steps of a build share, for N nodes in natural name order. `numbers_devices` bool[N]: pods of the node
-    are given DeviceIDs. `unclear`: nodes whose rows speak of two chip types."""
+    are given DeviceIDs."""
 
     collected: Collected
     nodes: NodeColumns
-    device: Sequence[DeviceRow | None]
+    device: RowColumns
     effective: Effective
     working: WorkingMap
     is_npu: NDArray[np.bool_]
     soft: NDArray[np.bool_]
     numbers_devices: NDArray[np.bool_]
-    unclear: Sequence[int]
     pods: PodColumns
     bound: BoundPods
     held: Holdings
@@ -66,8 +66,8 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
     is_npu = np.zeros(len(nodes.names), np.bool_)
     for column in nodes.capacity.columns.values():
         is_npu |= column.codes >= 0
-    device = [rows.device.get(name) for name in nodes.names]
-    effective, unclear = effective_lists(device, nodes.base, soft, is_npu, config.self_maintain_available_card, profile)
+    device = row_columns(rows.device, nodes.names)
+    effective = effective_lists(device, nodes.base, soft, is_npu, config.self_maintain_available_card, profile)
     chip_name = nodes.labels.column(CHIP_NAME_LABEL)
     numbers_devices = chip_name.spread([name.startswith(DEVICE_ID_CHIP) for name in chip_name.values], False, np.bool_)
     pods = collected.pods.columns()
@@ -82,9 +82,7 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
         options.translate_device_ids,
     )
     working = WorkingMap(effective.lists, nodes.annotations)
-    return Frame(
-        collected, nodes, device, effective, working, is_npu, soft, numbers_devices, unclear, pods, bound, held
-    )
+    return Frame(collected, nodes, device, effective, working, is_npu, soft, numbers_devices, pods, bound, held)
 
 
 def _device_id_maps(chips: Chips, numbers_devices: NDArray[np.bool_]) -> Callable[[int], Mapping[int, int] | None]:
@@ -103,10 +101,8 @@ def _device_id_maps(chips: Chips, numbers_devices: NDArray[np.bool_]) -> Callabl
 def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) -> Cluster:
     """The Cluster of a frame, without leaves and diagnostics."""
     nodes = frame.nodes
-    n = len(nodes.names)
     resources = resource_columns(frame, config)
     accelerators = accelerator_kinds(nodes.labels.column(ACCELERATOR))
-    identified = frame.effective.identified.tolist()
     kind = chip_kinds(frame, resources, accelerators)
     return Cluster(
         names=nodes.names,
@@ -117,8 +113,8 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
         kind=kind,
         total=total_masks(frame, resources, kind),
         used=frame.held.used,
-        superpod=_row_numbers(frame.device, identified, "super_pod"),
-        rack=_row_numbers(frame.device, identified, "rack") if profile.rack else np.zeros(n, np.int32),
+        superpod=np.where(frame.effective.identified, frame.device.super_pod, 0).astype(np.int32),
+        rack=np.where(frame.effective.identified & profile.rack, frame.device.rack, 0).astype(np.int32),
         server_index=_server_index(nodes.annotations),
         health=health_bits(frame.working, nodes.annotations, nodes.names, frame.is_npu, accelerators, rows, profile),
         soft_share=frame.soft,
@@ -138,11 +134,6 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
         clusterd_mode=rows.clusterd,
         profile=profile.name,
     )
-
-
-def _row_numbers(device: Sequence[DeviceRow | None], identified: Sequence[bool], attribute: str) -> NDArray[np.int32]:
-    pairs = zip(device, identified, strict=True)
-    return np.array([getattr(row, attribute) if row is not None and used else 0 for row, used in pairs], np.int32)
 
 
 def _server_index(annotations: StringTable) -> NDArray[np.int32]:
@@ -234,10 +225,10 @@ def _columns(
         parts = column.spread([value.count(",") + 1 if value else 0 for value in column.values], -1, np.int32)
         return ResourceColumns(*numbers, parts, zero, zero, zero, zero, np.zeros(n, np.int32), no, no)
     free = free_lists(CHIP_TYPES.index(tail), frame.working, frame.effective, frame.nodes.base, used)
-    unhealthy = node_lists(frame.working.column(name + "-Unhealthy"), tail)
-    recovering = node_lists(frame.working.column(name + "-Recovering"), tail)
+    unhealthy = frame.working.chips(name + "-Unhealthy", tail)
+    recovering = frame.working.chips(name + "-Recovering", tail)
     network_key = (name if tail == "npu" else PREFIX + "Ascend910") + "-NetworkUnhealthy"
-    network = node_lists(frame.working.column(network_key), tail)
+    network = frame.working.chips(network_key, tail)
     network_mask = np.where(network.bad, np.uint64(0), network.mask)
     if config.link_down_as_network_fault:
         network_mask = network_mask | link_down_masks(frame.working.column(name + "-Fault"), tail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ class Effective:
 
     `lists`: the keys of the rows that count, one column a key. `chip_type` int8: index of CHIP_TYPES, what the node's
     row is about (Ascend910 without row). `maintained` bool: the free list is computed. `applied` bool: the row's lists
-    count; `identified` bool: its SuperPodID and RackID count.
+    count; `identified` bool: its SuperPodID and RackID count. `clarity` int8: CLEAR; AMBIGUOUS, the row's keys speak of
+    two chip types; FOREIGN, it has keys but none of a known type.
     """
 
     lists: StringTable
@@ -31,10 +32,43 @@ class Effective:
     maintained: NDArray[np.bool_]
     applied: NDArray[np.bool_]
     identified: NDArray[np.bool_]
+    clarity: NDArray[np.int8]
 
 
-def device_type(keys: Sequence[str]) -> tuple[int, bool]:
-    """Index of CHIP_TYPES that a row's keys speak of, and whether keys disagree (then the type with a free list)."""
+CLEAR, AMBIGUOUS, FOREIGN = 0, 1, 2
+_NO_ROW = DeviceRow({}, 0, 0, 0, 0, False, -1)
+
+
+@dataclass(frozen=True)
+class RowColumns:
+    """The device rows of N nodes; zeros for nodes without row. `place` int64, -1 = no row."""
+
+    lists: Sequence[Mapping[str, str]]
+    update_time: NDArray[np.int64]
+    super_pod: NDArray[np.int32]
+    rack: NDArray[np.int32]
+    server_index: NDArray[np.int32]
+    has_super_pod: NDArray[np.bool_]
+    place: NDArray[np.int64]
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """bool[N]: nodes with a row."""
+        flags: NDArray[np.bool_] = self.place >= 0
+        return flags
+
+
+def row_columns(rows: Mapping[str, DeviceRow], names: Sequence[str]) -> RowColumns:
+    """The rows of some nodes as columns."""
+    found = [rows.get(name, _NO_ROW) for name in names]
+    lists, *columns = zip(*found, strict=True) if found else [()] * len(_NO_ROW)
+    types = (np.int64, np.int32, np.int32, np.int32, np.bool_, np.int64)
+    return RowColumns(list(lists), *(np.array(column, kind) for column, kind in zip(columns, types, strict=True)))
+
+
+def device_type(keys: Sequence[str]) -> tuple[int, int]:
+    """Index of CHIP_TYPES that a row's keys speak of, and how clearly; where they disagree, the type with a free
+    list."""
     found = []
     for key in keys:
         if key.startswith("huawei.com/npu"):
@@ -45,66 +79,43 @@ def device_type(keys: Sequence[str]) -> tuple[int, bool]:
                 found.append(known)
     kinds = list(dict.fromkeys(found))
     if not kinds:
-        return 0, False
+        return 0, FOREIGN if keys else CLEAR
     listed = [kind for kind in kinds if PREFIX + kind in keys] if len(kinds) > 1 else kinds
     best = min(listed or kinds, key=CHIP_TYPES.index)
-    return CHIP_TYPES.index(best), len(kinds) > 1
+    return CHIP_TYPES.index(best), AMBIGUOUS if len(kinds) > 1 else CLEAR
 
 
 def effective_lists(
-    rows: Sequence[DeviceRow | None],
+    rows: RowColumns,
     base: BaseInfos,
     soft: NDArray[np.bool_],
     is_npu: NDArray[np.bool_],
     self_maintain: bool,
     profile: Profile,
-) -> tuple[Effective, list[int]]:
-    """Which lists of the rows count (chapter 30 §6.2, §6.4), and the nodes whose rows speak of two chip types."""
-    n = len(rows)
-    facts: list[tuple[int, bool, bool]] = []
-    known: dict[tuple[str, ...], tuple[int, bool, bool]] = {}
-    for row in rows:
-        keys = tuple(row.lists) if row is not None else ()
-        fact = known.get(keys)
-        if fact is None:
-            kind, unclear = device_type(keys)
-            fact = known[keys] = (kind, PREFIX + CHIP_TYPES[kind] in keys, unclear)
-        facts.append(fact)
-    chip_type = np.fromiter((fact[0] for fact in facts), np.int8, n)
-    has_key = np.fromiter((fact[1] for fact in facts), np.bool_, n)
-    update_time = np.fromiter((row.update_time if row is not None else 0 for row in rows), np.int64, n)
+) -> Effective:
+    """Which lists of the rows count (chapter 30 §6.2, §6.4)."""
+    shapes = list(map(tuple, rows.lists))
+    facts = {}
+    for keys in dict.fromkeys(shapes):
+        kind, clarity = device_type(keys)
+        facts[keys] = kind, PREFIX + CHIP_TYPES[kind] in keys, clarity
+    found = [facts[keys] for keys in shapes]
+    chip_type = np.array([fact[0] for fact in found], np.int8)
+    has_key = np.array([fact[1] for fact in found], np.bool_)
+    clarities = np.array([fact[2] for fact in found], np.int8)
     maintain = self_maintain and profile.self_maintain
     maintained = has_key & base.readable & maintain
     if profile.maintain_exceptions:
         maintained &= ~soft & ~base.virtual
     needed = profile.base_info_needed == "always" or (profile.base_info_needed == "maintain" and maintain)
-    present = np.fromiter((row is not None for row in rows), np.bool_, n)
-    identified = is_npu & present & ((update_time > 0) | maintained)
+    identified = is_npu & rows.present & ((rows.update_time > 0) | maintained)
     applied = identified & base.readable if needed else identified
     lists = StringTable.from_rows(
-        [row.lists if row is not None and used else {} for row, used in zip(rows, applied.tolist(), strict=True)]
+        rows.lists
+        if applied.all()
+        else [row if used else {} for row, used in zip(rows.lists, applied.tolist(), strict=True)]
     )
-    unclear_nodes = [i for i, fact in enumerate(facts) if fact[2]]
-    return Effective(lists, chip_type, maintained & applied, applied, identified), unclear_nodes
-
-
-@dataclass(frozen=True)
-class WorkingMap:
-    """The node's working map: what the row says, else the Node annotation of the same name (chapter 30 §6.4)."""
-
-    lists: StringTable
-    annotations: StringTable
-
-    def column(self, key: str) -> StringColumn:
-        """The values of one key."""
-        upper, lower = self.lists.columns.get(key), self.annotations.columns.get(key)
-        if upper is None:
-            return lower or self.lists.column(key)
-        if lower is None:
-            return upper
-        shift = len(upper.values)
-        codes = np.where(upper.codes >= 0, upper.codes, np.where(lower.codes >= 0, lower.codes + shift, -1))
-        return StringColumn(codes.astype(np.int32), upper.values + lower.values)
+    return Effective(lists, chip_type, maintained & applied, applied, identified, clarities)
 
 
 @dataclass(frozen=True)
@@ -116,6 +127,33 @@ class NodeLists:
     exact: NDArray[np.uint64]
     bad: NDArray[np.bool_]
     defined: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class WorkingMap:
+    """The node's working map: what the row says, else the Node annotation of the same name (chapter 30 §6.4)."""
+
+    lists: StringTable
+    annotations: StringTable
+    _parsed: dict[tuple[str, str], NodeLists] = field(default_factory=dict, compare=False)
+
+    def chips(self, key: str, chip_type: str) -> NodeLists:
+        """The values of one key as lists of chips; remembered, for several steps ask for them."""
+        found = self._parsed.get((key, chip_type))
+        if found is None:
+            found = self._parsed[key, chip_type] = node_lists(self.column(key), chip_type)
+        return found
+
+    def column(self, key: str) -> StringColumn:
+        """The values of one key."""
+        upper, lower = self.lists.columns.get(key), self.annotations.columns.get(key)
+        if upper is None:
+            return lower or self.lists.column(key)
+        if lower is None:
+            return upper
+        shift = len(upper.values)
+        codes = np.where(upper.codes >= 0, upper.codes, np.where(lower.codes >= 0, lower.codes + shift, -1))
+        return StringColumn(codes.astype(np.int32), upper.values + lower.values)
 
 
 def node_lists(column: StringColumn, chip_type: str) -> NodeLists:
@@ -162,7 +200,7 @@ def free_lists(kind: int, working: WorkingMap, effective: Effective, base: BaseI
     """Free lists of `huawei.com/<CHIP_TYPES[kind]>`: as reported, or computed from the node's chips (chapter 30
     §6.2)."""
     name = CHIP_TYPES[kind]
-    reported = node_lists(working.column(PREFIX + name), name)
+    reported = working.chips(PREFIX + name, name)
     length = np.where(reported.defined, reported.count, -1).astype(np.int32)
     free, bad = reported.mask, reported.bad
     maintained = effective.maintained & (effective.chip_type == kind)

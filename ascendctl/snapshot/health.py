@@ -20,7 +20,7 @@ from ascendctl.snapshot.cluster import (
     UNKNOWN_ACCELERATOR,
 )
 from ascendctl.snapshot.columns import StringColumn, StringTable
-from ascendctl.snapshot.derive import PREFIX, WorkingMap, node_lists
+from ascendctl.snapshot.derive import PREFIX, WorkingMap
 from ascendctl.snapshot.gojson import loads
 from ascendctl.snapshot.profiles import Profile
 from ascendctl.snapshot.rows import Rows
@@ -103,7 +103,7 @@ def _card_bits(working: WorkingMap, kind: str, where: NDArray[np.bool_], bits: N
     bits[where & sub_healthy] |= SUB_HEALTHY_CARD
     listed = where & (working.column(PREFIX + kind).codes >= 0)
     for suffix, bit in (("-Unhealthy", CARD_UNHEALTHY), ("-NetworkUnhealthy", CARD_NETWORK_UNHEALTHY)):
-        bits[listed & (node_lists(working.column(PREFIX + kind + suffix), kind).count > 0)] |= bit
+        bits[listed & (working.chips(PREFIX + kind + suffix, kind).count > 0)] |= bit
 
 
 def link_down_masks(column: StringColumn, chip_type: str) -> NDArray[np.uint64]:

@@ -21,6 +21,8 @@ from ascendctl.snapshot.config_load import (
     config_from_params,
     init_params,
 )
+from ascendctl.snapshot.consistency import check_nodes
+from ascendctl.snapshot.consistency_pods import check_pods
 from ascendctl.snapshot.profiles import LoadOptions, profile_of
 from ascendctl.snapshot.rows import is_present, read_rows
 from ascendctl.topology.leaf import LeafError, LeafTopology, from_configmap
@@ -87,6 +89,8 @@ def cluster_of(collected: Collected, config: SchedulerConfig | None, options: Lo
     rows = read_rows(collected, clusterd, profile, options)
     frame = build(collected, rows, config, profile, options)
     cluster = finish(frame, rows, config, profile)
+    check_nodes(frame, rows, cluster)
+    check_pods(frame, rows, cluster)
     leaves = _leaves(collected, cluster)
     hypernodes = tuple(collected.hypernodes[name] for name in sorted(collected.hypernodes))
     diagnostics = collected.findings.sorted()
