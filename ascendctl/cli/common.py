@@ -43,6 +43,13 @@ class Dump:
         return bool(self.paths)
 
 
+VARIANTS = {
+    "a3-no-early-stop": {"a3_early_stop": False},
+    "whole-npus-on-shared-nodes": {"whole_npus_on_shared_nodes": True},
+    "restart-fewest-slice": {"restart_fewest_slice": True},
+    "restart-any-leaf": {"restart_any_leaf": True},
+}
+"""Where the placement may depart from its default, as fields of `snapshot.config.SchedulerConfig`."""
 _LOADING = ("cm_source", "profile", "link_down", "translate_device_ids", "params")
 
 
@@ -55,7 +62,8 @@ def snapshot_option(required: bool = True) -> Callable[[F], F]:
         def command(*args: Any, **given: Any) -> Any:
             paths, csv = given.pop("snapshots"), given.pop("topology_csv")
             loading = {key: given.pop(key) for key in _LOADING} | {"strict": given.pop("strict_dump")}
-            given["snapshots"] = Dump(paths, loading, topology_csv=csv)
+            fields = {field: value for name in given.pop("variants") for field, value in VARIANTS[name].items()}
+            given["snapshots"] = Dump(paths, loading, fields, csv)
             return function(*args, **given)
 
         first, *others = _dump_options(required)
@@ -81,6 +89,12 @@ def _dump_options(required: bool) -> list[click.Option]:
         click.Option(
             ["--config", "params"], multiple=True, metavar="KEY=VALUE", callback=_parameters,
             help="Scheduler parameter (init-params) in place of that of the dump, such as reserve-nodes=4. Repeatable.",
+        ),
+        click.Option(
+            ["--variant", "variants"], multiple=True, type=click.Choice(list(VARIANTS)),
+            help="Depart from the default. a3-no-early-stop: A3 nodes behind the first exact fit keep their true score; "
+            "whole-npus-on-shared-nodes: nodes with soft sharing too; restart-fewest-slice (switch affinity 1.0), "
+            "restart-any-leaf (single layer): where lost pods restart. Repeatable.",
         ),
         click.Option(
             ["--profile"], default="26.1", show_default=True, metavar="VERSION", callback=_version,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -27,14 +26,6 @@ FORMATS = ("table", "json", "yaml")
 @click.option(
     "--pending-sessions", type=click.IntRange(0), help="Scheduling sessions that the recovery has waited for."
 )
-@click.option(
-    "--restart-fewest-slice", is_flag=True,
-    help="Switch affinity 1.0: lost pods go to the slice with the fewest pods, not to the largest slice in use.",
-)  # fmt: skip
-@click.option(
-    "--restart-any-leaf", is_flag=True,
-    help="Single-layer network: lost pods may go below any leaf switch, as the scheduler lets them.",
-)  # fmt: skip
 @common.output_option(FORMATS, "table")
 @click.option("--explain", is_flag=True, help="Also: refused nodes by reason, and each stage of the recovery.")
 @common.color_option
@@ -45,8 +36,6 @@ def command(
     faulty: tuple[str, ...],
     kind: str | None,
     pending_sessions: int | None,
-    restart_fewest_slice: bool,
-    restart_any_leaf: bool,
     outputs: list[tuple[str, str]],
     explain: bool,
     color: str,
@@ -63,8 +52,7 @@ def command(
     from ascendctl.engine.api import reschedule
     from ascendctl.engine.fault import FaultError
 
-    fields = {"restart_fewest_slice": restart_fewest_slice, "restart_any_leaf": restart_any_leaf}
-    cluster = common.load_cluster(replace(snapshots, fields=fields))
+    cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests([manifest])
     if len(jobs) > 1:
         raise click.UsageError(f"{manifest} holds {len(jobs)} jobs; a rescheduling is about one")

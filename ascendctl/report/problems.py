@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any
@@ -75,6 +75,26 @@ def _of_leaves(cluster: Cluster) -> Iterable[Problem]:
         yield Problem(rule.id, rule.severity, rule.when, message, LEAF_MAP, effect=rule.about, remedy=rule.hint)
 
 
+_TREE_CODES = {
+    "ML-N02": (
+        "nodes that lack the label of a level",
+        "a multi-level job never takes such a node",
+        "label the nodes, or lay a CSV file of labels over the dump with --topology-csv",
+    ),
+    "ML-N05": (
+        "unit names used below different parents",
+        "a job that names fewer levels takes them for one unit",
+        "give every unit of a level its own name",
+    ),
+    "ML-N06": ("label of a level that is empty", "the nodes form a unit without a name", "give the label a value"),
+    "ML-C11": (
+        "units no larger than their reserve",
+        "their nodes are used only when nothing else is left",
+        "lower reservedNode, or merge the units",
+    ),
+}
+
+
 def _of_trees(cluster: Cluster) -> Iterable[Problem]:
     if not cluster.config.resource_levels:
         return
@@ -82,8 +102,11 @@ def _of_trees(cluster: Cluster) -> Iterable[Problem]:
     from ascendctl.topology.tree import build_trees
 
     for tree in build_trees(cluster):
-        for one in tree_problems(tree, cluster.names):
-            yield Problem(one.code, one.severity, "labels of a resource tree", one.message, f"tree {tree.name}")
+        offering = replace(tree, member=tree.member & (cluster.is_npu | (cluster.total != 0)))
+        for one in tree_problems(offering, cluster.names):
+            title, effect, remedy = _TREE_CODES.get(one.code, (one.message, "", ""))
+            name = f"tree {tree.name}"
+            yield Problem(one.code, one.severity, title, one.message, name, effect=effect, remedy=remedy)
 
 
 def matching(found: Sequence[Problem], globs: Sequence[str]) -> list[Problem]:

@@ -35,6 +35,7 @@ def _cuts(network: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         spread = ", ".join(f"{one['id']}: {one['servers']}" for one in physical["superPods"][:12])
         more = f", ... {len(physical['superPods'])} in all" if len(physical["superPods"]) > 12 else ""
         yield "Servers by SuperPoD", f"{spread}{more}; greatest common divisor {physical['commonDivisor']}"
+    if physical and _reach(physical) != _reach(visible):
         yield "NHR-HCF on these", _reach(physical)
     if visible["superPods"]:
         yield "NHR-HCF on what HCCL sees", _reach(visible)

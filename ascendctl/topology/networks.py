@@ -4,7 +4,7 @@ leaf switches, or labels that the user names."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def networks(cluster: Cluster, source: str = "auto", labels: Sequence[str] = ())
     """The trees of one source; "auto" = of every source that the snapshot has. `labels`, level1 first, make a tree of
     their own. Raises NoNetwork if there is none."""
     if labels:
-        return [Network(LABELS, label_tree(cluster, labels))]
+        return [Network(LABELS, _of_npu_nodes(label_tree(cluster, labels), cluster))]
     found: list[Network] = []
     for name in SOURCES if source == "auto" else (source,):
         try:
@@ -55,10 +55,15 @@ def networks(cluster: Cluster, source: str = "auto", labels: Sequence[str] = ())
     return found
 
 
+def _of_npu_nodes(tree: Tree, cluster: Cluster) -> Tree:
+    """The tree without nodes that have no NPUs, such as those of the control plane."""
+    return replace(tree, member=tree.member & (cluster.is_npu | (cluster.total != 0)))
+
+
 def _levels(cluster: Cluster, auto: bool) -> list[Network]:
     if not cluster.config.resource_levels:
         raise NoNetwork("volcano-scheduler-configmap has no usable resource-level-config; try --levels LABEL,...")
-    return [Network("levels", tree) for tree in build_trees(cluster)]
+    return [Network("levels", _of_npu_nodes(tree, cluster)) for tree in build_trees(cluster)]
 
 
 def _hypernodes(cluster: Cluster, auto: bool) -> list[Network]:
@@ -67,7 +72,7 @@ def _hypernodes(cluster: Cluster, auto: bool) -> list[Network]:
     except HyperNodeError as error:
         raise NoNetwork(str(error)) from None
     notes = tuple(f"{problem.code}: {problem.message}" for problem in problems)
-    return [Network("hypernodes", tree, notes=notes) for tree in build_trees(found)]
+    return [Network("hypernodes", _of_npu_nodes(tree, cluster), notes=notes) for tree in build_trees(found)]
 
 
 def _super_pods(cluster: Cluster, auto: bool) -> list[Network]:
