@@ -35,13 +35,13 @@ EMITTED = ("tor-share-cm",)
 )
 @click.option(
     "--metrics", is_flag=True,
-    help="Also: how well the network carries the job: what HCCL sends over UB and what falls to RoCE, whether ranks are "
-    "contiguous, fragment score before and after.",
+    help="Also: how well the network carries the job: what HCCL sends over UB and what falls to RoCE, whether ranks "
+    "are contiguous, fragment score before and after.",
 )  # fmt: skip
 @click.option(
     "--parallel", default="", metavar="SIZES",
-    help="Parallel sizes of the job, such as tp=8,ep=2,pp=4: also the slowest link in each parallel group. dp takes what "
-    "is left; order=tp:dp:pp changes the order (innermost first), experts=nested makes ep part of dp.",
+    help="Parallel sizes of the job, such as tp=8,ep=2,pp=4: also the slowest link in each parallel group. dp takes "
+    "what is left; order=tp:dp:pp changes the order (innermost first), experts=nested makes ep part of dp.",
 )  # fmt: skip
 @click.option(
     "--emit", multiple=True, metavar="NAME[=FILE]", callback=lambda ctx, param, values: [_emitted(v) for v in values],
@@ -81,7 +81,9 @@ def command(
     cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests(manifests)
     measured = metrics or bool(parallel)
-    finish = partial(_measured, parallel=parallel, infos=measured or explain) if measured or explain else None
+    if any(not file for _, file in emit) and any(not file and name in ("json", "yaml") for name, file in outputs):
+        raise click.UsageError("--emit beside a machine format needs a file: --emit tor-share-cm=FILE")
+    finish = partial(_remarked, measured=measured, parallel=parallel) if measured or explain else None
     spare = spare_nodes if hypernodes else None
     try:
         results, after = place_in_order(
@@ -115,21 +117,27 @@ def _emitted(value: str) -> tuple[str, str]:
     return name, file
 
 
-def _measured(job: Any, placement: Any, cluster: Any, parallel: str, infos: bool) -> Any:
-    """The placement with network quality among its metrics, and remarks on its ranks among its notes."""
+def _remarked(job: Any, placement: Any, cluster: Any, measured: bool, parallel: str) -> Any:
+    """The placement with all remarks on its ranks among its notes and, if `measured`, network quality among its
+    metrics."""
     from dataclasses import replace
 
-    from ascendctl.ranks.groups import ParallelError
-    from ascendctl.ranks.metrics import network_metrics
     from ascendctl.ranks.order import diagnose
 
+    remarks = tuple(str(d) for d in diagnose(job, placement, cluster) if d.level == "info")
+    trace = replace(placement.trace, notes=(*placement.trace.notes, *remarks))
+    found = _measurements(job, placement, cluster, parallel) if measured else {}
+    return replace(placement, metrics={**placement.metrics, **found}, trace=trace)
+
+
+def _measurements(job: Any, placement: Any, cluster: Any, parallel: str) -> dict[str, Any]:
+    from ascendctl.ranks.groups import ParallelError
+    from ascendctl.ranks.metrics import network_metrics
+
     try:
-        found = network_metrics(job, placement, cluster, parallel)
+        return network_metrics(job, placement, cluster, parallel)
     except ParallelError as error:
         raise click.UsageError(f"--parallel: {job.key}: {error}") from None
-    remarks = tuple(str(d) for d in diagnose(job, placement, cluster) if d.level == "info") if infos else ()
-    trace = replace(placement.trace, notes=(*placement.trace.notes, *remarks))
-    return replace(placement, metrics={**placement.metrics, **found}, trace=trace)
 
 
 def _tor_share(cluster: Any, results: list[Any]) -> str:
