@@ -53,14 +53,14 @@ VARIANTS = {
 _LOADING = ("cm_source", "profile", "link_down", "translate_device_ids", "params")
 
 
-def snapshot_option(required: bool = True) -> Callable[[F], F]:
+def snapshot_option(required: bool = True, named: bool = True) -> Callable[[F], F]:
     """-s/--snapshot, repeatable, and how to read what it names. The command gets them as one argument `snapshots`: a
-    `Dump`."""
+    `Dump`. `named` False leaves -s itself out."""
 
     def decorate(function: F) -> F:
         @wraps(function)
         def command(*args: Any, **given: Any) -> Any:
-            paths, csv = given.pop("snapshots"), given.pop("topology_csv")
+            paths, csv = given.pop("snapshots", ()), given.pop("topology_csv")
             loading = {key: given.pop(key) for key in _LOADING} | {"strict": given.pop("strict_dump")}
             fields = {field: value for name in given.pop("variants") for field, value in VARIANTS[name].items()}
             given["snapshots"] = Dump(paths, loading, fields, csv)
@@ -69,7 +69,7 @@ def snapshot_option(required: bool = True) -> Callable[[F], F]:
         first, *others = _dump_options(required)
         own = command.__dict__.setdefault("__click_params__", [])
         own[:0] = reversed(others)  # click lists them from the end: those that are seldom needed come last
-        own.append(first)
+        own += [first] if named else []
         return cast(F, command)
 
     return decorate
@@ -92,9 +92,9 @@ def _dump_options(required: bool) -> list[click.Option]:
         ),
         click.Option(
             ["--variant", "variants"], multiple=True, type=click.Choice(list(VARIANTS)),
-            help="Depart from the default. a3-no-early-stop: A3 nodes behind the first exact fit keep their true score; "
-            "whole-npus-on-shared-nodes: nodes with soft sharing too; restart-fewest-slice (switch affinity 1.0), "
-            "restart-any-leaf (single layer): where lost pods restart. Repeatable.",
+            help="Depart from the default. a3-no-early-stop: A3 nodes behind the first exact fit keep their true "
+            "score; whole-npus-on-shared-nodes: nodes with soft sharing too; restart-fewest-slice (switch affinity "
+            "1.0), restart-any-leaf (single layer): where lost pods restart. Repeatable.",
         ),
         click.Option(
             ["--profile"], default="26.1", show_default=True, metavar="VERSION", callback=_version,

@@ -7,7 +7,7 @@ import click
 from ascendctl.cli import common
 
 SHOW_FORMATS = ("table", "wide", "json", "yaml")
-LINT_FORMATS = ("text", "json", "yaml")
+TEXT_FORMATS = ("text", "json", "yaml")
 
 
 @click.group("snapshot", short_help="Show, check, pack and compare cluster dumps.")
@@ -73,7 +73,7 @@ def show(
 @click.argument("dump", nargs=-1, metavar="[DUMP]...", type=click.Path())
 @common.snapshot_option(required=False)
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
-@common.output_option(LINT_FORMATS, "text")
+@common.output_option(TEXT_FORMATS, "text")
 @common.quiet_option
 @common.color_option
 def lint(
@@ -110,4 +110,82 @@ def lint(
     if found or not quiet:
         common.emit(outputs, render)
     if report.has_errors(found, strict):
+        raise SystemExit(common.EXIT_FINDINGS)
+
+
+@command.command("commands", short_help="The kubectl lines that export a dump.")
+@click.argument("folder", default="dump", metavar="[FOLDER]", type=click.Path())
+@click.option(
+    "--narrow", is_flag=True, help="Export only the ConfigMaps that are read, where rights or size forbid all of them."
+)
+@common.output_option(TEXT_FORMATS, "text")
+def commands(folder: str, narrow: bool, outputs: list[tuple[str, str]]) -> None:
+    """Print the kubectl lines that export what a snapshot needs into FOLDER (default: dump), for a shell: run them
+    within a few seconds.
+
+    \b
+    Examples:
+      ascendctl snapshot commands
+      ascendctl snapshot commands monday | sh
+    """
+    from ascendctl.report.export import as_document, as_script
+    from ascendctl.snapshot.commands import export_commands
+
+    found = export_commands(folder, "narrow" if narrow else "wide")
+
+    def render(form: str) -> str:
+        if form == "text":
+            return as_script(folder, found)
+        from ascendctl.report.machine import dump as dump_value
+
+        return dump_value(as_document(found), form)
+
+    common.emit(outputs, render)
+
+
+@command.command("diff", short_help="Nodes, chips and jobs that changed between two dumps.")
+@click.argument("before", type=click.Path())
+@click.argument("after", type=click.Path())
+@common.snapshot_option(named=False)
+@click.option("--labels/--no-labels", default=True, show_default=True, help="Compare node labels too.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if there is a difference.")
+@common.output_option(TEXT_FORMATS, "text")
+@common.quiet_option
+@common.color_option
+def diff(
+    before: str,
+    after: str,
+    snapshots: common.Dump,
+    labels: bool,
+    exit_code: bool,
+    outputs: list[tuple[str, str]],
+    quiet: bool,
+    color: str,
+) -> None:
+    """Say what changed between two dumps: nodes that came and went, chips that were taken, freed or broke, jobs that
+    came, went or moved, scheduler parameters.
+
+    \b
+    Examples:
+      ascendctl snapshot diff monday/ tuesday/
+      ascendctl snapshot diff monday.snap tuesday/ -o json
+    """
+    from ascendctl.report import diff as report
+    from ascendctl.snapshot.diff import diff as compare
+
+    old, new = (common.load_cluster(common.dump_of([path], snapshots)) for path in (before, after))
+    found = compare(old, new, labels)
+
+    def render(form: str) -> str:
+        if form == "text":
+            from ascendctl.report.text import wants_color
+
+            return report.as_text(found, wants_color(color))
+        from ascendctl.report.machine import dump as dump_value
+
+        return dump_value(report.as_document(found), form)
+
+    if not (quiet and found.is_empty):
+        common.emit(outputs, render)
+    if exit_code and not found.is_empty:
         raise SystemExit(common.EXIT_FINDINGS)

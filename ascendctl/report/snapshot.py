@@ -18,6 +18,20 @@ from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster
 from ascendctl.snapshot.config import SchedulerConfig
 
 BROKEN_OBJECTS = ("(no object)", "(no kind)")
+PARAMETERS = {
+    "super_pod_size": "super-pod-size",
+    "reserve_nodes": "reserve-nodes",
+    "nslb_version": "nslb-version",
+    "shared_tor_num": "shared-tor-num",
+    "self_maintain_available_card": "self-maintain-available-card",
+    "use_cluster_info_manager": "useClusterInfoManager",
+    "preset_virtual_device": "presetVirtualDevice",
+    "prefer_previous_node": "prefer-previous-node",
+    "force_enqueue": "forceEnqueue",
+    "grace_over_time": "grace-over-time",
+    "resource_levels": "resource-level-config",
+}
+"""Attributes of SchedulerConfig and their names in init-params."""
 RACK_KIND = CHIP_RESOURCES.index("huawei.com/npu")
 """Only nodes with these chips are in racks."""
 
@@ -184,22 +198,12 @@ def as_document(shown: Shown) -> dict[str, Any]:
 
 def config_values(config: SchedulerConfig) -> dict[str, Any]:
     """The scheduler parameters in force, by their names in init-params."""
-    return {
-        "super-pod-size": config.super_pod_size,
-        "reserve-nodes": config.reserve_nodes,
-        "nslb-version": config.nslb_version,
-        "shared-tor-num": config.shared_tor_num,
-        "self-maintain-available-card": config.self_maintain_available_card,
-        "useClusterInfoManager": config.use_cluster_info_manager,
-        "presetVirtualDevice": config.preset_virtual_device,
-        "prefer-previous-node": config.prefer_previous_node,
-        "forceEnqueue": config.force_enqueue,
-        "grace-over-time": config.grace_over_time,
-        "resource-level-config": {
-            tree: {level.name: {"label": level.label, "reservedNode": level.reserved_nodes} for level in levels}
-            for tree, levels in config.resource_levels.items()
-        },
+    values = {name: getattr(config, field) for field, name in PARAMETERS.items()}
+    values["resource-level-config"] = {
+        tree: {level.name: {"label": level.label, "reservedNode": level.reserved_nodes} for level in levels}
+        for tree, levels in config.resource_levels.items()
     }
+    return values
 
 
 def _node(shown: Shown, node: int, codes: Mapping[str, tuple[str, ...]], leaf: str) -> dict[str, Any]:

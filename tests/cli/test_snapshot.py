@@ -218,3 +218,82 @@ def test_from_standard_input(tmp_path: Path) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": cases.objects(EIGHT)})
     result = run("snapshot", "show", "-", stdin=text)
     assert result.exit_code == 0 and "8 nodes with NPUs" in result.stdout
+
+
+AFTER = fleet(
+    {
+        "n1": {"superpod": 1, "used": "0xff"},
+        "n2": {"superpod": 1, "used": "0x3"},
+        "n3": {"superpod": 1},
+        "n4": {"superpod": 1, "unhealthy": "0x8"},
+        "n5": {"superpod": 3},
+        "n6": {"superpod": 2, "net_unhealthy": "0x1"},
+        "n7": {"superpod": 2},
+        "n11": {"superpod": 2},
+    },
+    params={"super-pod-size": 8, "reserve-nodes": 4},
+)
+
+
+def test_diff(tmp_path: Path) -> None:
+    before, after = dump(tmp_path / "before"), dump(tmp_path / "after", AFTER)
+    result = run("snapshot", "diff", before, after)
+    lines = [line for line in result.stdout.splitlines() if "job" not in line]
+    assert lines == [
+        "~ parameter reserve-nodes: 2 -> 4",
+        "+ node n11",
+        "- node n10",
+        "~ node n1: free -0-7; used +0-7; idle 16 -> 8",
+        "~ node n3: free +0-15; used -0-15; idle 0 -> 16",
+        "~ node n5: superpod 2 -> 3",
+        "~ node n6: network-unhealthy +0",
+        "~ node n7: health node unhealthy -> ok",
+    ]
+    assert result.stdout.startswith("nodes: 1 came, 1 went, 5 changed; jobs: ")
+    assert result.exit_code == 0
+    assert run("snapshot", "diff", before, after, "--exit-code", "-o", "json").exit_code == 1
+
+
+def test_diff_of_the_same(tmp_path: Path) -> None:
+    first, second = dump(tmp_path / "a"), dump(tmp_path / "b", mode="device")
+    assert run("snapshot", "diff", first, first).stdout == "no difference\n"
+    quiet = run("snapshot", "diff", first, first, "-q", "--exit-code")
+    assert (quiet.exit_code, quiet.stdout) == (0, "")
+    modes = run("snapshot", "diff", first, second).stdout.splitlines()
+    assert modes[1:] == ["~ parameter useClusterInfoManager: yes -> no"]
+
+
+def test_diff_of_jobs(tmp_path: Path) -> None:
+    def pod(name: str, job: str, node: str) -> dict[str, Any]:
+        annotations = {"scheduling.k8s.io/group-name": job, "huawei.com/AscendReal": "Ascend910-0"}
+        return {
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "annotations": annotations},
+            "spec": {"nodeName": node, "containers": [{"resources": {"requests": {"huawei.com/Ascend910": "1"}}}]},
+            "status": {"phase": "Running"},
+        }
+
+    objects = [value for value in cases.objects(EIGHT) if value["kind"] != "Pod"]
+    before = write(tmp_path / "a", [*objects, pod("a-0", "a", "n1"), pod("b-0", "b", "n2"), pod("b-1", "b", "n3")])
+    after = write(tmp_path / "b", [*objects, pod("c-0", "c", "n1"), pod("b-0", "b", "n5"), pod("b-2", "b", "n6")])
+    lines = run("snapshot", "diff", before, after).stdout.splitlines()
+    assert lines[-3:] == [
+        "+ job default/c: 1 pods on n1",
+        "- job default/a: 1 pods on n1",
+        "~ job default/b: +1 pods: b-2 on n6; -1 pods: b-1 on n3; 1 pods moved: b-0 n2 -> n5",
+    ]
+
+
+def test_commands() -> None:
+    lines = run("snapshot", "commands", "my dump").stdout.splitlines()
+    assert lines[0] == "mkdir -p 'my dump'"
+    assert "kubectl get nodes -o json > 'my dump/nodes.json'" in lines
+    assert lines[-1] == "kubectl get pods -A -o json > 'my dump/pods.json'"
+    narrow = run("snapshot", "commands", "--narrow").stdout
+    assert "-l mx-consumer-volcano=true" in narrow and "get configmaps -A -o json" not in narrow
+    report = json.loads(run("snapshot", "commands", "-o", "json").stdout)
+    assert {command["file"] for command in report["commands"] if command["needed"]} == {
+        "dump/configmaps.json",
+        "dump/nodes.json",
+        "dump/pods.json",
+    }

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from ascendctl.report.schemas import bundle
 from ascendctl.validate.schemas import names
-from tests.cli.test_snapshot import broken_dump
+from tests.cli.test_snapshot import AFTER, broken_dump
 from tests.cli.test_topology import LABELLED, UNDER_LEAVES
 from tests.cli.world import EIGHT, dump, fleet, manifest, run
 
@@ -94,6 +94,14 @@ def test_snapshot_with_problems(tmp_path: Path) -> None:
     folder = broken_dump(tmp_path)
     check("snapshot-report", output("snapshot", "show", folder))
     check("snapshot-lint", output("snapshot", "lint", folder, code=1))
+
+
+def test_snapshot_diff_and_commands(tmp_path: Path) -> None:
+    before, after = dump(tmp_path / "before"), dump(tmp_path / "after", AFTER)
+    check("snapshot-diff", output("snapshot", "diff", before, after))
+    levels = dump(tmp_path / "levels", LABELLED)
+    check("snapshot-diff", output("snapshot", "diff", before, levels))
+    check("snapshot-commands", output("snapshot", "commands"))
 
 
 def test_topology_show(tmp_path: Path) -> None:
