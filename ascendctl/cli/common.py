@@ -205,6 +205,7 @@ def load_cluster(dump: Dump) -> Any:
     from ascendctl.snapshot.load import load_snapshot
     from ascendctl.snapshot.profiles import LoadOptions
 
+    _claim_stdin(dump.paths, "a cluster dump")
     cluster = readable(lambda: load_snapshot(list(dump.paths), options=LoadOptions(**dump.loading)))
     if dump.fields:
         cluster = replace(cluster, config=replace(cluster.config, **dump.fields))
@@ -230,6 +231,16 @@ def _with_labels(cluster: Any, file: str) -> Any:
     return cluster
 
 
+def _claim_stdin(paths: Sequence[str], what: str) -> None:
+    """Standard input can be read once: a second use in one command is an error."""
+    context = click.get_current_context(silent=True)
+    if "-" not in paths or context is None:
+        return
+    first = context.meta.setdefault("ascendctl.stdin", what)
+    if first is not what or list(paths).count("-") > 1:
+        raise click.UsageError(f"standard input (-) cannot be both {first} and {what}")
+
+
 def readable(action: Callable[[], Any]) -> Any:
     """Run a reader; its ReadError becomes one line on stderr and exit code 2."""
     from ascendctl.yamlio.errors import ReadError
@@ -246,6 +257,7 @@ def manifest_paths(paths: Sequence[str]) -> list[str]:
         paths = ["-"]
     if not paths:
         raise click.UsageError("name a manifest, or - for standard input")
+    _claim_stdin(paths, "a manifest")
     return list(paths)
 
 
@@ -282,7 +294,11 @@ def read_placement(path: str) -> dict[str, Any]:
             )
         if found.get("outcome") != "placed":
             raise ReadError(path, f"its outcome is {found.get('outcome')!r}, so no pod of it ran anywhere")
+        pods = found.get("pods")
+        if not isinstance(pods, list) or not all(isinstance(p, dict) and isinstance(p.get("node"), str) for p in pods):
+            raise ReadError(path, "its pods are no list of pods with their nodes")
         return found
 
+    _claim_stdin([path], "a placement")
     document: dict[str, Any] = readable(read)
     return document

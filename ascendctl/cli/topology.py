@@ -104,5 +104,5 @@ def _marks(path: str) -> dict[str, str]:
     """Node -> ranks of the pods that a placement puts there."""
     marks: dict[str, list[Any]] = {}
     for pod in common.read_placement(path)["pods"]:
-        marks.setdefault(pod["node"], []).append(pod["rank"])
+        marks.setdefault(pod["node"], []).append(pod.get("rank", "?"))
     return {node: ",".join(map(str, ranks)) for node, ranks in marks.items()}

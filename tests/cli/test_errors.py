@@ -101,6 +101,23 @@ def test_a_folder_where_a_file_must_stand(world: Path, tmp_path: Path) -> None:
     assert text.startswith(f"error: {tmp_path}: cannot be written")
 
 
+@pytest.mark.parametrize("text", ["{}", "pods: 3", "pods: [1]", "pods: [{node: 7}]"])
+def test_placements_that_are_none(world: Path, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "placement.yaml"
+    path.write_text(f"kind: PlacementResult\noutcome: placed\n{text.strip('{}')}\n", encoding="utf-8")
+    for command in (["topology", "show", "--placement"], ["reschedule", world / "job.yaml", "--previous"]):
+        result = run(*command, path, "-s", world / "dump")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "its pods are no list of pods with their nodes" in result.stderr
+
+
+def test_standard_input_is_read_once(world: Path) -> None:
+    for command in (["place", "-", "-s", "-"], ["reschedule", world / "job.yaml", "-s", "-", "--previous", "-"]):
+        result = run(*command, stdin=(world / "dump" / "objects.json").read_text(encoding="utf-8"))
+        assert result.exit_code == 2
+        assert "standard input (-) cannot be both a cluster dump and a " in result.stderr
+
+
 def test_unreadable_file(world: Path, tmp_path: Path) -> None:
     path = tmp_path / "secret.json"
     path.write_text("{}", encoding="utf-8")
