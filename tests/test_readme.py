@@ -1,4 +1,7 @@
-"""README.md: every console example is run, and prints what stands there; its two first commands are one line each."""
+"""README.md: every console example is run, and prints what stands there; its two first commands are one line each.
+
+`python -m tests.test_readme` writes the present output of the examples into README.md, for review.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,18 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line as a user's shell would, with the program of this checkout."""
+    script = f'ascendctl() {{ "{sys.executable}" -m ascendctl "$@"; }}\n{command}\n'
+    return subprocess.run(
+        ["sh", "-c", script], cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=120
+    )
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.partition("\n")[0] for example in EXAMPLES])
 def test_console(example: str, checkout: Path) -> None:
     command, _, expected = example.partition("\n")
-    script = f'ascendctl() {{ "{sys.executable}" -m ascendctl "$@"; }}\n{command}\n'
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=checkout, env=environment(), capture_output=True, encoding="utf-8", timeout=120
-    )
+    done = run(command, checkout)
     assert done.stdout == expected
     assert done.returncode in (0, 1)
 
@@ -85,3 +93,18 @@ def test_commands_and_links() -> None:
 def test_every_sample_folder_is_listed() -> None:
     listed = set(re.findall(r"^\| \[([^]]+)\]\(samples/\1\) \|", TEXT, re.MULTILINE))
     assert listed == {path.name for path in (ROOT / "samples").iterdir() if path.is_dir()}
+
+
+def rewrite() -> None:
+    """Write what the console examples print now."""
+
+    def fresh(match: re.Match[str]) -> str:
+        commands = [line for line in match[1].splitlines() if line.startswith("$ ")]
+        return "```console\n" + "".join(f"{line}\n{run(line[2:], ROOT).stdout}" for line in commands) + "```"
+
+    text = re.sub(r"^```console\n(.*?)^```$", fresh, TEXT, flags=re.MULTILINE | re.DOTALL)
+    (ROOT / "README.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()

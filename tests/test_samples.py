@@ -1,7 +1,8 @@
 """The samples are what their headers say: exact findings, exact placements, dumps without a flaw.
 
 The expected values stand in the header of each manifest (`samples/README.md` explains the keys). They were worked out
-by hand from chapters 10, 11, 20 to 23 and 40.
+by hand from chapters 10, 11, 20 to 23 and 40. `python -m tests.test_samples` copies them into the tables of
+samples/README.md.
 """
 
 from __future__ import annotations
@@ -177,11 +178,15 @@ def test_dump_is_clean(folder: Path) -> None:
     assert {d.code for d in cluster.diagnostics} == ({"S318"} if folder.parent.name == "300i" else set())
 
 
+LINE = re.compile(r"^\| \[([^]]+)\]\(\1\) \| (.*?) \| (.*?) \|$", re.MULTILINE)
+
+
 def test_listed() -> None:
     """samples/README.md has a line for every manifest, with the outcome of its header."""
     page = (SAMPLES / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^\| \[([^]]+)\]\(\1\) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
-    assert {name: (finds, place) for name, finds, place in lines} == {shown(path): summary(path) for path in MANIFESTS}
+    assert {name: (finds, place) for name, finds, place in LINE.findall(page)} == {
+        shown(path): summary(path) for path in MANIFESTS
+    }
 
 
 def summary(path: Path) -> tuple[str, str]:
@@ -193,3 +198,16 @@ def summary(path: Path) -> tuple[str, str]:
 
 def test_size() -> None:
     assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < MAX_BYTES
+
+
+def rewrite() -> None:
+    """Bring the lines of samples/README.md up to date with the headers."""
+    page = SAMPLES / "README.md"
+    text = LINE.sub(
+        lambda m: "| [{0}]({0}) | {1} | {2} |".format(m[1], *summary(SAMPLES / m[1])), page.read_text(encoding="utf-8")
+    )
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()
