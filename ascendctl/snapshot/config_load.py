@@ -17,20 +17,21 @@ CONFIG_NAME = "volcano-scheduler-configmap"
 CONFIG_NAMESPACE = "volcano-system"
 CONFIG_KEY = "volcano-scheduler.conf"
 INIT_PARAMS = "init-params"
-PARAMETERS = (
-    "super-pod-size",
-    "reserve-nodes",
-    "resource-level-config",
-    "nslb-version",
-    "shared-tor-num",
-    "self-maintain-available-card",
-    "useClusterInfoManager",
-    "presetVirtualDevice",
-    "prefer-previous-node",
-    "forceEnqueue",
-    "grace-over-time",
-)
-"""Arguments of init-params that matter here."""
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "super-pod-size": ("super_pod_size", "configured_super_pod_size"),
+    "reserve-nodes": ("reserve_nodes",),
+    "resource-level-config": ("resource_levels",),
+    "nslb-version": ("nslb_version",),
+    "shared-tor-num": ("shared_tor_num",),
+    "self-maintain-available-card": ("self_maintain_available_card",),
+    "useClusterInfoManager": ("use_cluster_info_manager",),
+    "presetVirtualDevice": ("preset_virtual_device",),
+    "prefer-previous-node": ("prefer_previous_node",),
+    "forceEnqueue": ("force_enqueue",),
+    "grace-over-time": ("grace_over_time",),
+}
+"""Arguments of init-params that matter here, and the attributes of SchedulerConfig that they set."""
+PARAMETERS = tuple(ATTRIBUTES)
 
 DEFAULT_SUPER_POD_SIZE = 48
 DEFAULT_RESERVE_NODES = 2

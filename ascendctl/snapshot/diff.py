@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,13 @@ from ascendctl.snapshot.cluster import (
 )
 
 CHIP_FIELDS = ("free", "used", "unhealthy", "networkUnhealthy", "recovering", "total")
+_CHIP_COLUMNS = {
+    "free": "free",
+    "unhealthy": "unhealthy",
+    "networkUnhealthy": "network_unhealthy",
+    "recovering": "recovering",
+}
+_UNDEFINED = -(1 << 40)
 HEALTH_NAMES = (
     (NODE_UNHEALTHY, "node unhealthy"),
     (PRE_SEPARATE, "PreSeparate"),
@@ -115,82 +122,81 @@ def diff(before: Cluster, after: Cluster, labels: bool = True) -> SnapshotDiff:
     )
 
 
-def _masks(cluster: Cluster) -> dict[str, NDArray[np.uint64]]:
-    """The chip sets of every node, of the resource that its chips are counted by."""
-    zero = np.zeros(cluster.size, np.uint64)
-    masks = {field: zero.copy() for field in CHIP_FIELDS}
-    masks["used"], masks["total"] = cluster.used, cluster.total
+def _of_kind(cluster: Cluster, attribute: str, empty: int, dtype: type) -> NDArray[Any]:
+    """A resource column, for each node that of the resource that its chips are counted by."""
+    result: NDArray[Any] = np.full(cluster.size, empty, dtype)
     for kind, name in enumerate(CHIP_RESOURCES):
         columns = cluster.resources.get(name)
-        if columns is None:
-            continue
-        own = cluster.kind == kind
-        for field, mask in (
-            ("free", columns.free),
-            ("unhealthy", columns.unhealthy),
-            ("networkUnhealthy", columns.network_unhealthy),
-            ("recovering", columns.recovering),
-        ):
-            masks[field] = np.where(own, mask, masks[field])
-    return masks
+        if columns is not None:
+            result = np.where(cluster.kind == kind, getattr(columns, attribute), result)
+    return result
 
 
-def _health(cluster: Cluster, node: int) -> str:
-    bits = int(cluster.health[node])
-    return ", ".join(name for bit, name in HEALTH_NAMES if bits & bit) or "ok"
+def _masks(cluster: Cluster) -> dict[str, NDArray[np.uint64]]:
+    """uint64[N]: the chip sets of every node."""
+    masks = {field: _of_kind(cluster, attribute, 0, np.uint64) for field, attribute in _CHIP_COLUMNS.items()}
+    return masks | {"used": cluster.used, "total": cluster.total}
 
 
-Reader = Callable[[Cluster, int], Any]
+def _values(cluster: Cluster) -> dict[str, NDArray[Any]]:
+    """Other facts of every node."""
+    capacity = _of_kind(cluster, "capacity", -1, np.int32)
+    idle = _of_kind(cluster, "idle", 0, np.int64)
+    return {
+        "seen": cluster.visible,
+        "schedulable": ~cluster.unschedulable,
+        "health": cluster.health & _HEALTH_BITS,
+        "superpod": cluster.superpod,
+        "rack": cluster.rack,
+        "capacity": capacity,
+        "idle": np.where(_of_kind(cluster, "idle_defined", 0, np.bool_), idle, _UNDEFINED),
+    }
 
 
-def _number(cluster: Cluster, node: int, column: str) -> int | None:
-    """capacity or idle of the node's chips; None = undefined."""
-    kind = int(cluster.kind[node])
-    columns = cluster.resources.get(CHIP_RESOURCES[kind]) if kind >= 0 else None
-    if columns is None or (column == "idle" and not columns.idle_defined[node]):
-        return None
-    value = int(getattr(columns, column)[node])
-    return None if column == "capacity" and value < 0 else value
+def _shown(field: str, value: Any) -> Any:
+    """A value as the report has it."""
+    if field == "health":
+        return ", ".join(name for bit, name in HEALTH_NAMES if int(value) & bit) or "ok"
+    if field in ("seen", "schedulable"):
+        return bool(value)
+    number = int(value)
+    return None if number == _UNDEFINED or (field == "capacity" and number < 0) else number
 
 
-_VALUES: tuple[tuple[str, Reader], ...] = (
-    ("seen", lambda cluster, node: bool(cluster.visible[node])),
-    ("schedulable", lambda cluster, node: not cluster.unschedulable[node]),
-    ("health", _health),
-    ("superpod", lambda cluster, node: int(cluster.superpod[node])),
-    ("rack", lambda cluster, node: int(cluster.rack[node])),
-    ("capacity", lambda cluster, node: _number(cluster, node, "capacity")),
-    ("idle", lambda cluster, node: _number(cluster, node, "idle")),
-)
-
-
-def _nodes(before: Cluster, after: Cluster, common: Sequence[str], labels: bool) -> list[NodeChange]:
+def _nodes(before: Cluster, after: Cluster, common: Sequence[str], labels: bool) -> Iterator[NodeChange]:
     a = np.array([before.index[name] for name in common], np.int64)
     b = np.array([after.index[name] for name in common], np.int64)
-    old_masks, new_masks = _masks(before), _masks(after)
-    label_keys = sorted(before.labels.columns.keys() | after.labels.columns.keys()) if labels else []
-    old_labels = {key: before.labels.column(key).to_list() for key in label_keys}
-    new_labels = {key: after.labels.column(key).to_list() for key in label_keys}
-    changes = []
-    for i, (old, new) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        chips = tuple(
-            ChipChange(field, _ids(int(new_masks[field][new] & ~old_masks[field][old])), _ids(int(gone)))
-            for field in CHIP_FIELDS
-            if new_masks[field][new] != (kept := old_masks[field][old]) and (gone := kept & ~new_masks[field][new]) >= 0
-        )
+    changed = np.zeros(len(common), np.bool_)
+    old_masks, new_masks, old_values, new_values = _masks(before), _masks(after), _values(before), _values(after)
+    pairs: list[tuple[Mapping[str, NDArray[Any]], Mapping[str, NDArray[Any]]]] = [
+        (old_masks, new_masks),
+        (old_values, new_values),
+    ]
+    for first, second in pairs:
+        for field in first:
+            changed |= first[field][a] != second[field][b]
+    keys = sorted(before.labels.columns.keys() | after.labels.columns.keys()) if labels else []
+    for key in keys:
+        olds, news = before.labels.column(key).to_list(), after.labels.column(key).to_list()
+        differs = [olds[i] != news[j] for i, j in zip(a.tolist(), b.tolist(), strict=True)]
+        changed |= np.array(differs, np.bool_)
+    for number in np.flatnonzero(changed).tolist():
+        i, j = int(a[number]), int(b[number])
+        chips = []
+        for field in CHIP_FIELDS:
+            was, now = int(old_masks[field][i]), int(new_masks[field][j])
+            if was != now:
+                chips.append(ChipChange(field, _ids(now & ~was), _ids(was & ~now)))
         values = [
-            ValueChange(name, first, second)
-            for name, read in _VALUES
-            if (first := read(before, old)) != (second := read(after, new))
+            ValueChange(field, _shown(field, old_values[field][i]), _shown(field, new_values[field][j]))
+            for field in old_values
+            if old_values[field][i] != new_values[field][j]
         ]
-        values += [
-            ValueChange(f"label {key}", old_labels[key][old], new_labels[key][new])
-            for key in label_keys
-            if old_labels[key][old] != new_labels[key][new]
-        ]
-        if chips or values:
-            changes.append(NodeChange(common[i], chips, tuple(values)))
-    return changes
+        for key in keys:
+            old, new = before.labels.get(i, key), after.labels.get(j, key)
+            if old != new:
+                values.append(ValueChange(f"label {key}", old, new))
+        yield NodeChange(common[number], tuple(chips), tuple(values))
 
 
 def _ids(mask: int) -> tuple[int, ...]:

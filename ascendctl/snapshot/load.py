@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.collect import LEAF_NAME, Collected, RawMap, collect
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.config_load import (
+    ATTRIBUTES,
     CONFIG_KEY,
     CONFIG_NAME,
     CONFIG_NAMESPACE,
@@ -29,6 +30,8 @@ from ascendctl.topology.leaf import LeafError, LeafTopology, from_configmap
 from ascendctl.yamlio.errors import ReadError
 
 LEAF_NAMESPACE = "kube-system"
+MAGIC = b"ASCSNAP\n"
+"""First bytes of a packed snapshot."""
 DEFAULT_OPTIONS = LoadOptions()
 
 Source = str | os.PathLike[str] | Sequence[str | Path] | Sequence[Mapping[str, Any]]
@@ -39,7 +42,8 @@ def load_snapshot(
 ) -> Cluster:
     """Read a snapshot: a path (file, folder, glob, "-" for stdin), several paths, or a list of object dicts.
 
-    `config` replaces what volcano-scheduler-configmap says. What is odd but readable is in `Cluster.diagnostics`.
+    A packed snapshot (`snapshot.pack`) may stand in place of a dump, alone. `config` replaces what
+    volcano-scheduler-configmap says. What is odd but readable is in `Cluster.diagnostics`.
     Raises `yamlio.errors.ReadError` if a path is not there or not readable, or if nothing in it is part of a snapshot;
     ValueError for a profile that does not exist.
     """
@@ -49,6 +53,8 @@ def load_snapshot(
     try:
         collected = Collected()
         for name, objects in _sources(source):
+            if isinstance(objects, Cluster):
+                return repacked(objects, name, config, options)
             collect(objects, name, collected)
         return cluster_of(collected, config, options)
     finally:
@@ -56,8 +62,8 @@ def load_snapshot(
             gc.enable()
 
 
-def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any]]]:
-    """Names and objects of each input."""
+def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any] | Cluster]]:
+    """Names and objects of each input, or the Cluster of a packed snapshot."""
     if isinstance(source, str | os.PathLike):
         source = [str(source)]
     entries = list(source)
@@ -67,8 +73,40 @@ def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any]]]:
     from ascendctl.snapshot.read import read_objects
     from ascendctl.yamlio.inputs import expand_paths, read_bytes
 
-    for path in expand_paths([str(entry) for entry in entries]):
-        yield path, read_objects(read_bytes(path), path)
+    paths = expand_paths([str(entry) for entry in entries])
+    for path in paths:
+        data = read_bytes(path)
+        if data.startswith(MAGIC):
+            from ascendctl.snapshot.pack import unpack
+
+            if len(paths) > 1:
+                message = f"a packed snapshot stands alone, but {len(paths)} files are given"
+                raise ReadError(path, message, "name just this file")
+            yield path, unpack(data, path)
+        else:
+            yield path, read_objects(data, path)
+
+
+def repacked(cluster: Cluster, name: str, config: SchedulerConfig | None, options: LoadOptions) -> Cluster:
+    """A packed snapshot with other scheduler parameters. Parameters and options that decide how a dump is read came too
+    late: raises ReadError."""
+    late = {"self-maintain-available-card", "useClusterInfoManager"} & options.params.keys()
+    late |= {
+        one.name for one in fields(options) if one.name not in ("params",) and getattr(options, one.name) != one.default
+    }
+    if late:
+        message = f"{', '.join(sorted(late))} cannot be applied to a packed snapshot"
+        raise ReadError(name, message, "use the dump that it was packed from")
+    if config is not None:
+        return replace(cluster, config=config)
+    if not options.params:
+        return cluster
+    old = cluster.config
+    sizes = {"super-pod-size": str(old.super_pod_size), "reserve-nodes": str(old.reserve_nodes)}
+    new = config_from_params(sizes | dict(options.params))  # the two limit each other
+    names = {name for key in options.params for name in ATTRIBUTES.get(key, ())} | {"reserve_nodes"}
+    changed = {name: getattr(new, name) for name in names}
+    return replace(cluster, config=replace(old, given=old.given | options.params.keys(), **changed))
 
 
 def cluster_of(collected: Collected, config: SchedulerConfig | None, options: LoadOptions) -> Cluster:
