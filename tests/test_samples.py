@@ -174,6 +174,7 @@ def test_every_product_has_samples() -> None:
 def test_dump_is_clean(folder: Path) -> None:
     cluster = snapshot(folder)
     assert 3 <= cluster.size <= 13
+    assert not validate(str(folder))
     # the device plugin writes the faults of 310 chips under a key of the 310P (chapter 30 §3.1)
     assert {d.code for d in cluster.diagnostics} == ({"S318"} if folder.parent.name == "300i" else set())
 
