@@ -1,0 +1,115 @@
+"""Network quality in the metrics of a placement (chapter 50 §7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ascendctl.engine.result import JobHead, PlacedPod, Placement
+from ascendctl.ranks.groups import ParallelError
+from ascendctl.ranks.metrics import network_metrics
+from ascendctl.report.quality import render
+from tests.ranks.world import a2, a3, acjob, placed
+
+SP = {"selector": "module-a3-16-super-pod", "policy": "chip2-node16-sp"}
+
+
+def measured(text: str, where: Any, parallel: str = "") -> dict[str, Any]:
+    job, found = placed(text, where)
+    return network_metrics(job, found, where, parallel)
+
+
+def test_hard_blocks_in_one_superpod_lose_ub_between_them() -> None:
+    where = a3(a0=1, a1=1, a2=1, a3=1)
+    text = acjob({"Master": (1, 16), "Worker": (3, 16)}, annotations='sp-block: "32"', **SP)
+    network = measured(text, where)["network"]
+    assert network["visible"]["grouping"] == "logical SuperPoDs of 2 servers"
+    assert network["physical"]["commonDivisor"] == 4
+    assert (network["physical"]["ubReach"], network["visible"]["ubReach"]) == (1.0, 0.3333)
+    assert network["roceInsideSuperPod"] == [{"superPod": 1, "ranks": [[0, 1], [2, 3]]}]
+    assert network["visible"]["lostPairs"] == 4
+    assert network["ranksContiguous"] is True
+
+
+def test_hcf_of_uneven_soft_groups() -> None:
+    """Q-03 with real pods: 4 + 2 servers, soft."""
+    where = a3(**{f"a{i}": 1 for i in range(4)}, b0=2, b1=2)
+    text = acjob(
+        {"Master": (1, 16), "Worker": (5, 16)}, annotations='sp-block: "16"', labels="super-pod-affinity: soft", **SP
+    )
+    job, found = placed(text, where)
+    nodes = ["a0", "a1", "a2", "a3", "b0", "b1"]
+    groups = ["0", "0", "0", "0", "1", "1"]
+    pods = tuple(
+        PlacedPod(p.name, p.role, i, nodes[i], p.npus, p.annotations, groups[i]) for i, p in enumerate(found.pods)
+    )
+    network = network_metrics(job, Placement(JobHead("demo", "default", "AscendJob"), pods), where)["network"]
+    assert network["visible"]["superPods"] == [
+        {"id": "0", "servers": 4, "pieces": 2}, {"id": "1", "servers": 2, "pieces": 1},
+    ]  # fmt: skip
+    assert (network["visible"]["logicalSuperPods"], network["visible"]["loss"]) == (3, 0.5714)
+    assert network["roceInsideSuperPod"] == [{"superPod": 1, "ranks": [[0, 1], [2, 3]]}]
+
+
+def test_a_pin_without_sp_block_claims_ub_that_is_not_there() -> None:
+    """§10 no. 25."""
+    where = a3(a0=1, b0=2)
+    pinned = acjob({"Master": (1, 16), "Worker": (1, 16)}, **SP)
+    for host in ("h-a0", "h-b0"):
+        pinned = pinned.replace(
+            "{accelerator-type: module-a3-16-super-pod}",
+            f"{{accelerator-type: module-a3-16-super-pod, kubernetes.io/hostname: {host}}}", 1,
+        )  # fmt: skip
+    found = measured(pinned, where, "tp=32")
+    assert found["network"]["ubClaimedAcross"] == [0]
+    assert found["network"]["parallel"]["verdict"] == "FAIL"
+    assert "UB that does not exist" in render(found)
+
+
+def test_without_superpods_there_is_no_ub() -> None:
+    found = measured(acjob({"Master": (1, 8), "Worker": (1, 8)}), a2("a", "b"), "tp=8")
+    assert found["network"]["visible"]["ubReach"] == 0
+    assert "physical" not in found["network"] and "fragment" not in found
+    assert found["network"]["parallel"]["worst"] == {"tp": "T0", "dp": "TX"}
+    assert found["network"]["parallel"]["verdict"] == "OK"
+
+
+def test_fragment_score_before_and_after() -> None:
+    """Capacities 2 and 2; one node of the first SuperPoD, then both."""
+    where = a3(a0=1, a1=1, b0=2, b1=2)
+    job, found = placed(acjob({"Master": (1, 16)}, **SP), where)
+    fragment = network_metrics(job, found, where)["fragment"]
+    assert fragment["of"] == "2 SuperPoDs"
+    # nothing used: every ratio is nodes + 1: 10 * (10 * 3 + 5); then 10 * (10 * 2 / 1 + 4 / 1)
+    assert (fragment["before"]["score"], fragment["after"]["score"]) == (350.0, 240.0)
+
+
+def test_leaf_switches() -> None:
+    from tests.ranks.world import cluster
+
+    nodes = {f"n{i}": {"labels": {"accelerator-type": "module-910b-8"}, "ip": f"10.0.0.{i}"} for i in range(8)}
+    leaves = [
+        {"tor_id": t, "tor_ip": f"10.9.0.{t}", "server": [
+            {"server_ip": f"10.0.0.{4 * t + k}", "npu_count": 8, "slice_id": k} for k in range(4)]}
+        for t in range(2)
+    ]  # fmt: skip
+    where = cluster(nodes, leaves={"tor_level": None, "tor_info": {"tor_count": 4, "server_list": leaves}})
+    found = measured(acjob({"Master": (1, 8), "Worker": (7, 8)}), where)["network"]["leaves"]
+    assert sorted(found["switches"].values()) == [4, 4]
+    assert (found["pairsBelowOneLeaf"], found["share"]) == (12, 0.4286)  # 12 of 28
+
+
+def test_sizes_must_fit() -> None:
+    with pytest.raises(ParallelError, match="NQ-01"):
+        measured(acjob({"Master": (1, 8), "Worker": (1, 8)}), a2("a", "b"), "tp=3")
+
+
+def test_text() -> None:
+    where = a3(a0=1, a1=1, a2=1, a3=1)
+    text = acjob({"Master": (1, 16), "Worker": (3, 16)}, annotations='sp-block: "32"', **SP)
+    lines = render(measured(text, where, "tp=16,ep=2")).splitlines()
+    assert any("1: 4; greatest common divisor 4" in line for line in lines)
+    assert any("ranks 0-1 | 2-3" in line for line in lines)
+    assert any(line.split()[:3] == ["ep", "2", "32"] for line in lines)
+    assert render({}) == ""
