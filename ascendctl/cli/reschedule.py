@@ -21,7 +21,8 @@ FORMATS = ("table", "json", "yaml")
 @click.option("--faulty", multiple=True, metavar="NODE", help="A node that broke. Repeatable; commas separate too.")
 @click.option(
     "--kind", type=click.Choice(["auto", "job", "pod", "lsp"]),
-    help="Whose pods were deleted: all of the job, those on faulty nodes, or those of a logical SuperPoD that has one.",
+    help="Whose pods were deleted: all of the job, those on faulty nodes, or those of a logical SuperPoD that has one. "
+    "Default: what FILE says, else auto: the levels in their order until one works.",
 )  # fmt: skip
 @click.option(
     "--pending-sessions", type=click.IntRange(0), help="Scheduling sessions that the recovery has waited for."
@@ -59,7 +60,8 @@ def command(
     before = common.read_placement(previous)
     fault = dict(before.get("fault") or {})
     fault.update({k: v for k, v in (("kind", kind), ("pending_sessions", pending_sessions)) if v is not None})
-    before = {**before, "fault": fault} if fault else before
+    fault.setdefault("kind", "auto")
+    before = {**before, "fault": fault}
     nodes = [name for text in faulty for name in text.split(",") if name] or list(fault.get("nodes") or [])
     try:
         result = reschedule(jobs[0], cluster, before, nodes)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ascendctl.report.text import printable, table
+from ascendctl.validate.catalogue import OUTCOMES
 from ascendctl.validate.explain import FamilyTopic, KeyTopic, RuleTopic, Topic
 from ascendctl.validate.rule import Rule
 
@@ -57,13 +58,19 @@ def _key(found: KeyTopic) -> str:
         ("Default", key.default or "none"),
         ("Read by", key.readers or "nobody"),
         ("Products", key.products),
-        ("A wrong value", key.bad),
+        ("A wrong value", _outcome(key.bad)),
         ("About", key.about),
         ("Written by", "" if key.user else "controllers; do not set it yourself"),
         ("Rules", ", ".join(found.rules)),
     ]
     text = table(((name, value) for name, value in facts if value), ())
     return text + ("\n\n" + table(found.places, ("KIND", "GOES TO")) if found.places else "")
+
+
+def _outcome(text: str) -> str:
+    """What a wrong value leads to: the sentence of an outcome code, with what else is said."""
+    code, _, rest = text.partition(" ")
+    return ": ".join(part for part in (OUTCOMES.get(code, code), rest) if part) if code in OUTCOMES else text
 
 
 def code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:

@@ -108,7 +108,7 @@ def _totals(shown: Shown) -> list[str]:
     states = zip(state_counts(shown.chips, shown.nodes), STATES, strict=True)
     counts = ", ".join(f"{count} {state}" for count, state in states if count)
     head = f"{len(shown.nodes)} " + (f"of {every} " if len(shown.nodes) < every else "") + "nodes with NPUs"
-    head += (f": {counts}" if counts else "") + (f"; {size - every} nodes without" if size > every else "")
+    head += (f": {counts}" if counts else "") + (f"; {size - every} without" if size > every else "")
     words = (("free", "free"), ("used", "used"), ("unhealthy", "unhealthy"), ("recovering", "recovering"),
              ("networkUnhealthy", "network-unhealthy"))  # fmt: skip
     lines = [head]

@@ -274,7 +274,7 @@ def overlay(cluster: Cluster, forest: HyperNodes, reserve: int = 0) -> tuple[Clu
             owner[node] = owner[node] or name
     outside = [name for name, own in zip(cluster.names, owner, strict=True) if own is None]
     if outside:
-        text = f"{len(outside)} nodes are in no HyperNode and are left out, such as {outside[0]}"
+        text = f"nodes in no HyperNode are left out: {len(outside)}, such as {outside[0]}"
         problems.append(_warning("ML-H07", text))
     chains = {name: _chain(forest, name) for name in set(owner) - {None} if name is not None}
     columns = dict(cluster.labels.columns)

@@ -122,8 +122,9 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
         hint = PLACEHOLDER_HINT
     hint = _lookalike(one, mark) or hint
     prefix = f"doc[{one.document.index}]:" if documents > 1 else ""
-    outcome = outcome_of(rule) if severity == "error" and not _says_outcome(rule.message) else ""
     message = message_of(rule, violation)
+    said = _says_outcome(rule.message) or "silently" in message  # what goes on in silence is refused by nobody
+    outcome = outcome_of(rule) if severity == "error" and not said else ""
     return Finding(
         file=one.document.file,
         line=line,

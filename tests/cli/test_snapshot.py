@@ -141,7 +141,7 @@ def test_cordoned_and_other_nodes(tmp_path: Path) -> None:
     plain = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "master"}, "status": {"capacity": {"cpu": "8"}}}
     text = show(write(tmp_path, [*objects, plain, {"kind": "Secret", "metadata": {"name": "s"}}, 7, {"kind": "Node"}]))
     assert "n5      broken       16      0-15      -       -      NODE_UNSCHEDULABLE" in text
-    assert "; 1 nodes without" in text
+    assert "; 1 without" in text
     assert "skipped 1 Secret; broken 1 (no object), 1 Node without a usable name" in text
 
 

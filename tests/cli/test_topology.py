@@ -118,7 +118,7 @@ def test_hypernodes(tmp_path: Path) -> None:
         "└─ top: 3 node(s), 1 free, 1 partly used, 1 busy\n", ""
     )
     assert "ML-H05: HyperNode s1: node n99 is not in the snapshot" in shown
-    assert "ML-H07: 5 nodes are in no HyperNode" in shown
+    assert "ML-H07: nodes in no HyperNode are left out: 5" in shown
 
 
 def test_labels_of_the_command_line_and_of_a_csv_file(tmp_path: Path) -> None:

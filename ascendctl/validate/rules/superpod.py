@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ascendctl.manifest.job import Job
+from ascendctl.products import CATALOGUE
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.superpod_checks import (
@@ -305,7 +306,9 @@ def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[V
             job.product and job.product not in A3_PRODUCTS
         ):
             why = f"which does not belong to {accelerator or job.product}"
-            found.append(Violation("SPB-11", path, {"policy": policy, "why": why}))
+            meant = _documented_policy(accelerator, job.product)
+            hint = f"set huawei.com/schedule_policy: {meant}, and remove sp-block" if meant else "remove sp-block"
+            found.append(Violation("SPB-11", path, {"policy": policy, "why": why}, hint=hint))
         elif accelerator is None:
             why = "which fits Atlas 900 A3 nodes of 16 NPUs only"
             found.append(Violation("SPB-11", path, {"policy": policy, "why": why}, severity="warning"))
@@ -314,6 +317,12 @@ def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[V
     if super_pod and job.sp_block > 0 and job.npus // job.sp_block > 1:
         found.append(Violation("SPB-13", path, {"blocks": job.npus // job.sp_block}))
     return found
+
+
+def _documented_policy(accelerator: str | None, product: str) -> str:
+    """The policy of the hardware that a job names; "" if it has none."""
+    known = (p for p in CATALOGUE if p.name == product or (not product and accelerator in p.accelerator_types))
+    return next((p.policies[0] for p in known if p.policies), "")
 
 
 def _affinity_advice(job: Job, super_pod: bool) -> list[Violation]:
