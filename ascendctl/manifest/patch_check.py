@@ -17,19 +17,17 @@ Files = Sequence[tuple[str, str]]
 def check(before: Files, after: Files, targets: Sequence[Target], cluster: Cluster, mode: str) -> list[Note]:
     """Remarks on differences between the plan and what the patched manifests get. Raises PatchError (P-11) if a job
     would stand elsewhere, (P-12) if a rule fires that the manifest did not break before."""
-    _validate(before, after, mode)
+    _validate(before, after)
     return _replay(after, targets, cluster, mode)
 
 
-def _validate(before: Files, after: Files, mode: str) -> None:
+def _validate(before: Files, after: Files) -> None:
     from ascendctl.validate.api import validate
 
     for (name, old), (_, new) in zip(before, after, strict=True):
         if old == new:
             continue
         found = {f.rule: f for f in validate(new) if f.severity == "error"}
-        if mode == "nodename":
-            found.pop("ENV-05", None)  # chips of a bare Pod that no scheduler sees: the one place where they belong
         fresh = found.keys() - {f.rule for f in validate(old) if f.severity == "error"} if found else set()
         if fresh:
             finding = found[min(fresh)]

@@ -98,6 +98,14 @@ RULES: tuple[Rule, ...] = (
 DEVICES, _RANK, _RDMA = "ASCEND_VISIBLE_DEVICES", "hccl/rankIndex", "huawei.com/ub_rdma"
 _ANNOTATION = re.compile(r"metadata\.annotations\['([^']+)'\]")
 _INFER_OWN = ("infer.huawei.com/",)
+_TIME, _MOUNTED = "predicate-time", str(2**64 - 1)
+_BOUND_POD = (
+    _TIME,
+    "huawei.com/AscendReal",
+    "ascend.kubectl.kubernetes.io/ascend-910-configuration",
+    "ascend.kubectl.kubernetes.io/ascend-npu-configuration",
+)
+"""What a Pod with nodeName may bring along besides its chips, for readers of rank tables."""
 
 
 def check(entry: Entry, context: Context) -> Iterator[Violation]:
@@ -147,10 +155,25 @@ def _written(entry: Entry, path: FieldPath, annotations: Mapping[str, str]) -> I
     """ENV-05 for annotations that the system writes."""
     if entry.get("metadata", "uid") is not None:
         return  # exported: the system wrote them
-    for key in annotations:
-        if key in SYSTEM_WRITTEN or key.startswith(_INFER_OWN):
+    bound = entry.title == "Pod" and isinstance(entry.get("spec", "nodeName"), str)
+    for key, value in annotations.items():
+        if bound and (key in WHOLE or key in _BOUND_POD):
+            yield from _bound_pod(entry.pods[0], (*path, key), key, value)
+        elif key in SYSTEM_WRITTEN or key.startswith(_INFER_OWN):
             values = {"problem": f"annotation {key} is written by the system", "advice": "remove it"}
             yield Violation("ENV-05", (*path, key), values)
+
+
+def _bound_pod(pod: PodView, path: FieldPath, key: str, value: str) -> Iterator[Violation]:
+    """ENV-05 for a bare Pod with nodeName, which no scheduler sees: there the chips may be named (chapter 50 §6.2)."""
+    if key == _TIME and value == _MOUNTED:
+        problem, advice = f"{_TIME} {value} means that the NPUs are mounted: the pod would get none", "write 1"
+        yield Violation("ENV-05", path, {"problem": problem, "advice": advice})
+    asked = next((whole(quantity) for _, name, quantity in pod.npus if name == key), None)
+    named = value.count(",") + 1
+    if key in WHOLE and asked is not None and named != asked:
+        problem = f"annotation {key} names {named} NPUs, the pod asks for {asked}: the device plugin never matches them"
+        yield Violation("ENV-05", path, {"problem": problem, "advice": f"name {asked} NPUs"})
 
 
 def _ranks(entry: Entry) -> Iterator[Violation]:

@@ -189,7 +189,8 @@ def _config_map(entry: Entry, context: Context) -> Iterator[Violation]:
     owners = [other for other in context.workloads if other.title in _NAMED_AFTER_JOB]
     others = [other for other in context.workloads if other.title not in _NAMED_AFTER_JOB]
     owner = next((o for o in owners if o.name == job and o.namespace == entry.namespace), None)
-    if owners and owner is None and not others:
+    gang = context.in_set("PodGroup", entry.namespace, job)  # bare Pods of a group have a finished table of its name
+    if owners and owner is None and not others and gang is None:
         elsewhere = next((o.namespace for o in owners if o.name == job), "")
         if elsewhere:
             problem, advice = (
