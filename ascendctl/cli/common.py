@@ -179,15 +179,20 @@ def emit(outputs: Sequence[tuple[str, str]], render: Callable[[str], str]) -> No
     made = [(file, render(name)) for name, file in outputs]
     for file, text in made:
         if file:
-            from ascendctl.yamlio.atomic import write_atomic
-
-            try:
-                write_atomic(file, (click.unstyle(text).rstrip("\n") + "\n").encode())
-            except OSError as error:
-                raise Unreadable(f"{file}: cannot be written: {error.strerror or error}") from None
+            write_file(file, (click.unstyle(text).rstrip("\n") + "\n").encode())
     for file, text in made:
         if text and not file:
             click.echo(text.rstrip("\n"), color=True)
+
+
+def write_file(file: str, data: bytes) -> None:
+    """Replace a file atomically; one that cannot be written ends the program with exit code 2."""
+    from ascendctl.yamlio.atomic import write_atomic
+
+    try:
+        write_atomic(file, data)
+    except OSError as error:
+        raise Unreadable(f"{file}: cannot be written: {error.strerror or error}") from None
 
 
 def dump_of(paths: Sequence[str], given: Dump) -> Dump:

@@ -189,3 +189,28 @@ def diff(
         common.emit(outputs, render)
     if exit_code and not found.is_empty:
         raise SystemExit(common.EXIT_FINDINGS)
+
+
+@command.command("pack", short_help="Write a dump as one small file that opens at once.")
+@click.argument("dump", nargs=-1, metavar="[DUMP]...", type=click.Path())
+@common.snapshot_option(required=False)
+@click.option("--to", "target", required=True, metavar="FILE", type=click.Path(), help="The file to write, *.snap.")
+@common.quiet_option
+def pack(dump: tuple[str, ...], snapshots: common.Dump, target: str, quiet: bool) -> None:
+    """Pack a dump into FILE, which every command takes in place of the dump: it holds what the scheduler reads, with
+    checksum and version, and opens at once. What decides how the dump is read (--profile, --cm-source, ...) is decided
+    now.
+
+    \b
+    Examples:
+      ascendctl snapshot pack dump/ --to cluster.snap
+      ascendctl place job.yaml -s cluster.snap
+    """
+    from ascendctl.report.snapshot import pack_line
+    from ascendctl.snapshot.pack import pack as packed
+
+    cluster = common.load_cluster(common.dump_of(dump, snapshots))
+    data = packed(cluster)
+    common.write_file(target, data)
+    if not quiet:
+        click.echo(pack_line(cluster, target, len(data)))

@@ -7,10 +7,11 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from ascendctl.engine.result import API_VERSION
-from ascendctl.report.snapshot import PARAMETERS
 from ascendctl.report.text import paint, printable, ranges, some
+from ascendctl.snapshot.config_load import ATTRIBUTES
 from ascendctl.snapshot.diff import JobChange, JobPods, NodeChange, SnapshotDiff, ValueChange
 
+_NAMES = {attribute: key for key, attributes in ATTRIBUTES.items() for attribute in attributes[:1]}
 FIELD_WORDS = {"networkUnhealthy": "network-unhealthy"}
 
 
@@ -31,12 +32,12 @@ def summary(found: SnapshotDiff) -> str:
         ("jobs", len(found.jobs_added), len(found.jobs_removed), len(found.jobs)),
     )
     parts = [f"{noun}: {came} came, {went} went, {changed} changed" for noun, came, went, changed in counts]
-    return "; ".join([*parts, *([f"{len(found.parameters)} parameters changed"] if found.parameters else [])])
+    return "; ".join([*parts, *([f"{len(_parameters(found))} parameters changed"] if _parameters(found) else [])])
 
 
 def _lines(found: SnapshotDiff) -> Iterator[tuple[str, str]]:
-    for value in found.parameters:
-        yield "~", f"parameter {PARAMETERS.get(value.field, value.field)}: {_change(value)}"
+    for name, value in _parameters(found):
+        yield "~", f"parameter {name}: {_change(value)}"
     for name in found.nodes_added:
         yield "+", f"node {printable(name)}"
     for name in found.nodes_removed:
@@ -49,6 +50,18 @@ def _lines(found: SnapshotDiff) -> Iterator[tuple[str, str]]:
         yield "-", _job(job)
     for change in found.jobs:
         yield "~", f"{_title(change)}: {'; '.join(_job_parts(change))}"
+
+
+def _parameters(found: SnapshotDiff) -> list[tuple[str, ValueChange]]:
+    """Changed parameters by their names in init-params, offline options by their own. What is configured as
+    super-pod-size is told apart where the size in force is the same."""
+    fields = {value.field for value in found.parameters}
+    names = {**_NAMES, "configured_super_pod_size": "super-pod-size as configured"}
+    return [
+        (names.get(value.field, value.field.replace("_", "-")), value)
+        for value in found.parameters
+        if not (value.field == "configured_super_pod_size" and "super_pod_size" in fields)
+    ]
 
 
 def _node_parts(node: NodeChange) -> Iterator[str]:
@@ -136,7 +149,7 @@ def as_document(found: SnapshotDiff) -> dict[str, Any]:
                 for job in found.jobs
             ],
         },
-        "parameters": [_value(value, PARAMETERS.get(value.field, value.field)) for value in found.parameters],
+        "parameters": [_value(value, name) for name, value in _parameters(found)],
     }
 
 

@@ -14,23 +14,13 @@ from numpy.typing import NDArray
 from ascendctl.engine.result import API_VERSION
 from ascendctl.report.occupancy import BROKEN, STATE_KEYS, STATES, NodeChips, Unit, node_chips, units
 from ascendctl.report.problems import Problem, matching, problems
+from ascendctl.report.text import printable
 from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster
 from ascendctl.snapshot.config import SchedulerConfig
+from ascendctl.snapshot.config_load import ATTRIBUTES
 
 BROKEN_OBJECTS = ("(no object)", "(no kind)")
-PARAMETERS = {
-    "super_pod_size": "super-pod-size",
-    "reserve_nodes": "reserve-nodes",
-    "nslb_version": "nslb-version",
-    "shared_tor_num": "shared-tor-num",
-    "self_maintain_available_card": "self-maintain-available-card",
-    "use_cluster_info_manager": "useClusterInfoManager",
-    "preset_virtual_device": "presetVirtualDevice",
-    "prefer_previous_node": "prefer-previous-node",
-    "force_enqueue": "forceEnqueue",
-    "grace_over_time": "grace-over-time",
-    "resource_levels": "resource-level-config",
-}
+PARAMETERS = {names[0]: key for key, names in ATTRIBUTES.items()}
 """Attributes of SchedulerConfig and their names in init-params."""
 RACK_KIND = CHIP_RESOURCES.index("huawei.com/npu")
 """Only nodes with these chips are in racks."""
@@ -166,6 +156,13 @@ def objects(cluster: Cluster) -> dict[str, dict[str, int]]:
     }
     skipped = {kind: count for kind, count in cluster.skipped.items() if kind not in broken}
     return {"read": dict(cluster.read), "skipped": skipped, "broken": broken}
+
+
+def pack_line(cluster: Cluster, file: str, size: int) -> str:
+    """What a packed snapshot holds."""
+    counts = f"{cluster.size} nodes, {len(cluster.pods.names)} bound pods, {len(cluster.diagnostics)} problems"
+    amount = f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / 1024:.1f} KiB"
+    return f"{printable(file)}: {counts}, {amount}"
 
 
 def as_document(shown: Shown) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests import cases
 from tests.cli.test_topology import UNDER_LEAVES
-from tests.cli.world import EIGHT, dump, fleet, run, write
+from tests.cli.world import EIGHT, dump, fleet, manifest, run, write
 
 TABLE = """\
 NODE    STATE        NPUS    FREE      USED    BAD    WHY
@@ -297,3 +297,42 @@ def test_commands() -> None:
         "dump/nodes.json",
         "dump/pods.json",
     }
+
+
+def test_pack(tmp_path: Path) -> None:
+    folder, file = dump(tmp_path / "dump"), tmp_path / "cluster.snap"
+    result = run("snapshot", "pack", folder, "--to", file)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{file}: 8 nodes, ")
+    for command in (["show", "-o", "json", "--by", "superpod"], ["lint"]):
+        assert run("snapshot", *command, file).stdout == run("snapshot", *command, folder).stdout
+    assert run("snapshot", "diff", folder, file).stdout == "no difference\n"
+    placed = [run("place", manifest(tmp_path), "-s", source, "-o", "json").stdout for source in (folder, file)]
+    assert placed[0] == placed[1]
+
+
+def test_pack_keeps_how_the_dump_was_read(tmp_path: Path) -> None:
+    folder, file = dump(tmp_path / "dump"), tmp_path / "cluster.snap"
+    assert run("snapshot", "pack", folder, "--to", file, "--config", "reserve-nodes=1", "-q").stdout == ""
+    report = json.loads(run("snapshot", "show", file, "-o", "json").stdout)
+    assert report["config"]["reserve-nodes"] == 1
+    late = run("snapshot", "show", file, "--cm-source", "device")
+    assert late.exit_code == 2 and "cm_source cannot be applied to a packed snapshot" in late.stderr
+
+
+def test_damaged_pack(tmp_path: Path) -> None:
+    folder, file = dump(tmp_path / "dump"), tmp_path / "cluster.snap"
+    run("snapshot", "pack", folder, "--to", file)
+    data = bytearray(file.read_bytes())
+    data[-40] ^= 1
+    file.write_bytes(data)
+    result = run("snapshot", "show", file)
+    assert result.exit_code == 2 and "checksum does not match" in result.stderr
+    assert run("snapshot", "pack", folder, "--to", tmp_path / "no" / "folder.snap").exit_code == 2
+
+
+def test_options_of_the_diff_itself(tmp_path: Path) -> None:
+    params = {"super-pod-size": 48}
+    given, absent = (dump(tmp_path / name, fleet({"n1": {}}, params=p)) for name, p in (("a", params), ("b", {})))
+    lines = run("snapshot", "diff", given, absent).stdout.splitlines()
+    assert lines[1:] == ["~ parameter super-pod-size as configured: 48 -> 0"]

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from ascendctl.cli import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with progress.counting("reading") as more:
+        assert more is None
+
+
+def test_a_counter_after_the_first_second_that_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    with progress.counting("objects") as more:
+        assert more is not None
+        for clock[0] in (0.5, 0.9, 1.2, 1.25, 1.5):
+            more(1000)
+    assert terminal.getvalue() == "\robjects: 3,000\robjects: 5,000\r" + " " * 14 + "\r"
+
+
+def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with progress.counting("objects") as more:
+        assert more is not None
+        more(5)
+    assert terminal.getvalue() == ""
+
+
+def test_bar() -> None:
+    assert progress.line("files", 5, 10, 10) == "files: [#####     ] 5/10"
+    assert progress.line("files", 12, 10, 4) == "files: [####] 12/10"
