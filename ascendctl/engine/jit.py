@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -51,6 +50,8 @@ def _compile(function: Kernel) -> Callable[..., Any]:
 
 def warm_all() -> list[str]:
     """Compile every kernel into the cache (`ascendctl warmup`). Returns their names, sorted; empty without numba."""
+    from pkgutil import iter_modules
+
     from ascendctl.engine import kernels
 
     done = []

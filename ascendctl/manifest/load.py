@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from ascendctl.manifest.attributes import Origins, merge, merge_annotations, text_map
 from ascendctl.manifest.job import Job, PodSpec, Role, Source, parse_go_int
@@ -35,7 +35,7 @@ MAX_PODS = 1_000_000
 """A job of more pods is refused: no cluster has room for it, and expanding it would only burn memory."""
 
 
-def load_jobs(source: str | Path | Sequence[str | Path]) -> list[Job]:
+def load_jobs(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Job]:
     """All jobs of a manifest: a path, several paths, "-" for stdin, or YAML text (anything with a line break).
 
     Raises `yamlio.errors.ReadError` if the text cannot be read. Objects that are no workloads are passed over.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,6 +39,8 @@ def go_json(value: Any) -> str:
 
 def sha256(text: str) -> str:
     """Lower-case hexadecimal SHA-256 of the text's UTF-8 form."""
+    import hashlib
+
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
@@ -69,6 +69,8 @@ def loads(text: str) -> Any:
 def loads_merged(text: str) -> Any:
     """As `loads`, but a member that occurs twice is handled as Go does: the last counts and stands where it stood last;
     DeviceList, the one map among the members of Go structures, is merged."""
+    import json
+
     try:
         return json.loads(text, object_pairs_hook=_merge, parse_constant=_refuse)
     except RecursionError:

@@ -6,7 +6,6 @@ import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from ascendctl.snapshot.build import build, finish
@@ -34,7 +33,7 @@ MAGIC = b"ASCSNAP\n"
 """First bytes of a packed snapshot."""
 DEFAULT_OPTIONS = LoadOptions()
 
-Source = str | os.PathLike[str] | Sequence[str | Path] | Sequence[Mapping[str, Any]]
+Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, Any]]
 
 
 def load_snapshot(
@@ -65,7 +64,7 @@ def load_snapshot(
 def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any] | Cluster]]:
     """Names and objects of each input, or the Cluster of a packed snapshot."""
     if isinstance(source, str | os.PathLike):
-        source = [str(source)]
+        source = [os.fspath(source)]
     entries = list(source)
     if entries and not isinstance(entries[0], str | os.PathLike):
         yield "", entries
@@ -73,7 +72,7 @@ def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any] | Cluster]]:
     from ascendctl.snapshot.read import read_objects
     from ascendctl.yamlio.inputs import expand_paths, read_bytes
 
-    paths = expand_paths([str(entry) for entry in entries])
+    paths = expand_paths([os.fspath(e) if isinstance(e, os.PathLike) else str(e) for e in entries])
     for path in paths:
         data = read_bytes(path)
         if data.startswith(MAGIC):

@@ -7,7 +7,6 @@ import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from ascendctl.yamlio.document import Document
 from ascendctl.yamlio.errors import ReadError
@@ -99,7 +98,7 @@ def is_text(source: object) -> bool:
     return isinstance(source, str) and ("\n" in source or source.lstrip().startswith("{"))
 
 
-def read_all(source: str | os.PathLike[str] | Sequence[str | Path]) -> list[Document]:
+def read_all(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Document]:
     """Documents of a path, several paths, "-", or YAML text. Raises ReadError for the first text that is unreadable."""
     from ascendctl.yamlio.read import read_documents
 
