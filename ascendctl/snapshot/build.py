@@ -104,6 +104,7 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
     resources = resource_columns(frame, config)
     accelerators = accelerator_kinds(nodes.labels.column(ACCELERATOR))
     kind = chip_kinds(frame, resources, accelerators)
+    total = total_masks(frame, resources, kind)
     return Cluster(
         names=nodes.names,
         addresses=nodes.address,
@@ -111,8 +112,8 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
         is_npu=frame.is_npu,
         unschedulable=nodes.cordoned,
         kind=kind,
-        total=total_masks(frame, resources, kind),
-        used=frame.held.used,
+        total=total,
+        used=frame.held.used & total,
         superpod=np.where(frame.effective.identified, frame.device.super_pod, 0).astype(np.int32),
         rack=np.where(frame.effective.identified & profile.rack, frame.device.rack, 0).astype(np.int32),
         server_index=_server_index(nodes.annotations),

@@ -13,7 +13,8 @@ INT64 = (-(1 << 63), (1 << 63) - 1)
 _ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 10: "\\n", 13: "\\r", 9: "\\t"}
 for _code in (*range(32), 0x3C, 0x3E, 0x26, 0x2028, 0x2029):
     _ESCAPES.setdefault(_code, f"\\u{_code:04x}")
-_ESCAPES |= dict.fromkeys(range(0xD800, 0xE000), "\\ufffd")
+_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+_ESCAPES |= dict.fromkeys(_SURROGATES, "\\ufffd")
 
 
 class GoTypeError(ValueError):
@@ -58,7 +59,7 @@ def device_check_code(device_list: Mapping[str, str] | None, update_time: int) -
 def loads(text: str) -> Any:
     """Decode a document. Raises ValueError if Go would report a syntax error.
 
-    orjson is stricter than Go about lone surrogates; such texts take the slow way and keep U+FFFD, as in Go.
+    orjson is stricter than Go about lone surrogates; such texts take the slow way and get U+FFFD in their place.
     """
     try:
         return orjson.loads(text)
@@ -72,9 +73,19 @@ def loads_merged(text: str) -> Any:
     import json
 
     try:
-        return json.loads(text, object_pairs_hook=_merge, parse_constant=_refuse)
+        return _without_surrogates(json.loads(text, object_pairs_hook=_merge, parse_constant=_refuse))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.translate(_SURROGATES)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {key.translate(_SURROGATES): _without_surrogates(item) for key, item in value.items()}
+    return value
 
 
 def _merge(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -38,8 +38,8 @@ def read_objects(data: bytes, name: str) -> Iterator[Any]:
     yield from islice(load_objects(data, name), done, None)
 
 
-def _layout(data: bytes) -> tuple[Any, bytes, int, int] | None:
-    """Kind of a JSON list, the text between two of its items, where the first begins and where the last ends; None if
+def _layout(data: bytes) -> tuple[str, re.Pattern[bytes], int, int] | None:
+    """Kind of a JSON list, what stands between two of its items, where the first begins and where the last ends; None if
     the text is no list."""
     match = _ITEMS.search(data, 0, _HEAD)
     end = data.rfind(b"]")
@@ -50,23 +50,24 @@ def _layout(data: bytes) -> tuple[Any, bytes, int, int] | None:
         envelope = orjson.loads(data[:start] + data[end:])
     except orjson.JSONDecodeError:
         return None
-    if type(envelope) is not dict or envelope.get("items") != []:
+    if type(envelope) is not dict or envelope.get("items") != [] or type(envelope.get("kind")) is not str:
         return None
-    return envelope.get("kind"), b"}," + match[1] + b"{" + match[2], start, end
+    border = re.compile(rb"\}, ?" + re.escape(match[1]) + rb"\{" + re.escape(match[2]))
+    return envelope["kind"], border, start, end
 
 
-def _parts(data: bytes, kind: Any, separator: bytes, position: int, end: int) -> Iterator[dict[str, Any]]:
+def _parts(data: bytes, kind: str, border: re.Pattern[bytes], position: int, end: int) -> Iterator[dict[str, Any]]:
     """Lists of some items each.
 
-    A separator may also stand inside an item; the text up to it then does not decode, and the next one is tried. Text
+    A border may also stand inside an item; the text up to it then does not decode, and the next one is tried. Text
     that does decode is a sequence of whole items, for no part of an item is one.
     """
     view = memoryview(data)
     while position < end:
         stop = position
         for attempt in range(_ATTEMPTS + 1):
-            found = data.find(separator, max(stop, position + CHUNK), end) if attempt < _ATTEMPTS else -1
-            stop = end if found < 0 else found + 1
+            found = border.search(data, max(stop, position + CHUNK), end) if attempt < _ATTEMPTS else None
+            stop = end if found is None else found.start() + 1
             try:
                 items = orjson.loads(b"".join((b"[", view[position:stop], b"]")))
                 break
