@@ -156,20 +156,24 @@ def _tor_share(cluster: Any, results: list[Any]) -> str:
     return to_yaml(found)
 
 
+def _quality(result: Any, color: bool) -> str:
+    """The block on network quality, below a placement that was measured."""
+    if result.outcome != "placed" or "network" not in result.metrics:
+        return ""
+    from ascendctl.report.quality import render as quality
+
+    return "\n" + quality(result.metrics, color)
+
+
 def render(jobs: list[Any], results: list[Any], name: str, explain: bool, color: str) -> str:
     """The results in one output format."""
     from ascendctl.report.text import wants_color
 
     if name in ("table", "wide"):
         from ascendctl.report.placement import render as as_text
-        from ascendctl.report.quality import render as quality
 
         colored = wants_color(color)
-        texts = []
-        for result in results:
-            below = quality(result.metrics, colored) if result.outcome == "placed" else ""
-            texts.append(as_text(result, name == "wide", explain, colored) + ("\n" + below if below else ""))
-        return "\n\n".join(texts)
+        return "\n\n".join(as_text(r, name == "wide", explain, colored) + _quality(r, colored) for r in results)
     if name == "env":
         from ascendctl.ranks.environment import as_text as environment
 

@@ -92,10 +92,11 @@ def _placed(jobs: list[Any], wanted: str | None, cluster: Any, placement: str | 
             )
             for entry in entries
         )  # fmt: skip
+    from ascendctl.engine.result import Placement
     from ascendctl.engine.sequence import place_in_order
 
     result = place_in_order(jobs[: index + 1], cluster)[0][-1]
-    if result.outcome != "placed":
+    if not isinstance(result, Placement):
         from ascendctl.report.placement import render
 
         click.echo(render(result), err=True)
