@@ -44,8 +44,8 @@ def command(
     """Print the HCCL rank table (hccl.json) that the job in MANIFEST would get where it lands on the cluster dump.
 
     Formats: hccl is the file itself, configmap the ConfigMap rings-config-<job> that holds it, summary the ConfigMap
-    job-summary-<job> of ClusterD. Addresses of the NPUs come from the nodes' baseDeviceInfos. Which version is written, and why, is said on standard
-    error. A table that would hold something else than addresses is refused.
+    job-summary-<job> of ClusterD. Addresses of the NPUs come from the nodes' baseDeviceInfos; a table that would hold
+    something else than addresses is refused. Which version is written, and why, is said on standard error.
 
     Exit code 1 if the job finds no place or no table can be made.
 
