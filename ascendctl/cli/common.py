@@ -207,11 +207,14 @@ def dump_of(paths: Sequence[str], given: Dump) -> Dump:
 
 def load_cluster(dump: Dump) -> Any:
     """The cluster of the snapshot options; unreadable input ends the program with exit code 2."""
+    from ascendctl.cli.progress import counting
     from ascendctl.snapshot.load import load_snapshot
     from ascendctl.snapshot.profiles import LoadOptions
 
     _claim_stdin(dump.paths, "a cluster dump")
-    cluster = readable(lambda: load_snapshot(list(dump.paths), options=LoadOptions(**dump.loading)))
+    with counting("objects of the dump read") as progress:
+        options = LoadOptions(**dump.loading)
+        cluster = readable(lambda: load_snapshot(list(dump.paths), options=options, progress=progress))
     if dump.fields:
         cluster = replace(cluster, config=replace(cluster.config, **dump.fields))
     return _with_labels(cluster, dump.topology_csv) if dump.topology_csv else cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -37,12 +37,17 @@ Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Sequence[Ma
 
 
 def load_snapshot(
-    source: Source, config: SchedulerConfig | None = None, *, options: LoadOptions = DEFAULT_OPTIONS
+    source: Source,
+    config: SchedulerConfig | None = None,
+    *,
+    options: LoadOptions = DEFAULT_OPTIONS,
+    progress: Callable[[int], None] | None = None,
 ) -> Cluster:
     """Read a snapshot: a path (file, folder, glob, "-" for stdin), several paths, or a list of object dicts.
 
     A packed snapshot (`snapshot.pack`) may stand in place of a dump, alone. `config` replaces what
-    volcano-scheduler-configmap says. What is odd but readable is in `Cluster.diagnostics`.
+    volcano-scheduler-configmap says. What is odd but readable is in `Cluster.diagnostics`. `progress` is called with
+    the number of objects that were read since the last call.
     Raises `yamlio.errors.ReadError` if a path is not there or not readable, or if nothing in it is part of a snapshot;
     ValueError for a profile that does not exist.
     """
@@ -54,11 +59,19 @@ def load_snapshot(
         for name, objects in _sources(source):
             if isinstance(objects, Cluster):
                 return repacked(objects, name, config, options)
-            collect(objects, name, collected)
+            collect(objects if progress is None else _told(objects, progress), name, collected)
         return cluster_of(collected, config, options)
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _told(objects: Iterable[Any], progress: Callable[[int], None]) -> Iterator[Any]:
+    """The same objects; each is told when the next is asked for, lists with the number of their items."""
+    for value in objects:
+        yield value
+        items = value.get("items") if isinstance(value, dict) else value
+        progress(len(items) if isinstance(items, list) else 1)
 
 
 def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any] | Cluster]]:

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
+from ascendctl import load_snapshot
 from ascendctl.cli import progress
+from tests import cases
+from tests.cli.world import EIGHT, dump
 
 
 class Terminal(io.StringIO):
@@ -42,3 +46,9 @@ def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bar() -> None:
     assert progress.line("files", 5, 10, 10) == "files: [#####     ] 5/10"
     assert progress.line("files", 12, 10, 4) == "files: [####] 12/10"
+
+
+def test_a_load_tells_how_many_objects_it_read(tmp_path: Path) -> None:
+    told: list[int] = []
+    cluster = load_snapshot(str(dump(tmp_path)), progress=told.append)
+    assert sum(told) == len(cases.objects(EIGHT)) == sum(cluster.read.values())
