@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -124,7 +125,20 @@ def _patched(run: _Run, spare: Mapping[int, frozenset[str]]) -> tuple[list[str],
 
         after = [(name, text) for (name, _), text in zip(run.files, texts, strict=True)]
         notes += check(run.files, after, run.targets, run.cluster, run.mode)
-    return texts, notes
+    return texts, _joined(notes)
+
+
+def _joined(notes: Sequence[Note]) -> list[Note]:
+    """One note an object on nodes that cannot be named by their label (P-03), whatever their number."""
+    counts = Counter(note.title for note in notes if note.code == "P-03")
+    found: list[Note] = []
+    for note in notes:
+        more = counts[note.title] - 1 if note.code == "P-03" else 0
+        if note.code != "P-03":
+            found.append(note)
+        elif counts.pop(note.title, 0):
+            found.append(replace(note, message=f"{note.message} (and {more} more)") if more else note)
+    return found
 
 
 def _expanded(run: _Run, texts: list[str], places: Mapping[int, int], notes: list[Note]) -> list[str]:
@@ -207,7 +221,7 @@ def _edits(run: _Run, target: Target, spare: frozenset[str], notes: list[Note]) 
     if spare:
         text = (
             f"the set holds {len(spare)} further candidates of the same units: among the planned nodes alone the "
-            "policy would order the ranks differently"
+            "policy would order the ranks differently (--pin set takes exactly these nodes, in any order)"
         )
         notes.append(Note("warning", "P-11", text, target.title))
     if not target.ranked:

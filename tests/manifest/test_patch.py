@@ -635,3 +635,11 @@ def test_a_long_record_leaves_out_chips() -> None:
     assert "npus" not in json.loads(text)["ranks"][0]
     assert [note.level for note in notes] == ["warning"]
     assert patch_edits.plan_record(seats * 3, False, "t", notes) == ""
+
+
+def test_one_note_on_nodes_without_hostname() -> None:
+    where = hosts({"node-a": None, "node-b": None, "node-c": None})
+    notes = [note for note in patched(vcjob({"w": (3, 8)}), where).notes if note.code == "P-03"]
+    assert [note.message for note in notes] == [
+        "node node-a has no label kubernetes.io/hostname in the snapshot: pinned by metadata.name (and 2 more)"
+    ]
