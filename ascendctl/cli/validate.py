@@ -14,7 +14,7 @@ FORMATS = ("text", "table", "json", "yaml", "sarif", "junit", "github", "gitlab"
 
 
 @click.command("validate", short_help="Check job manifests.")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
 @common.snapshot_option(required=False)
 @common.output_option(FORMATS, "text")
 @click.option(
@@ -76,6 +76,7 @@ FORMATS = ("text", "table", "json", "yaml", "sarif", "junit", "github", "gitlab"
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     paths: tuple[str, ...],
     snapshots: common.Dump,
     outputs: list[tuple[str, str]],
@@ -96,6 +97,7 @@ def command(
       ascendctl validate manifests/ --product a2 -o sarif=report.sarif -o text
       helm template chart | ascendctl validate - --stdin-filename chart
     """
+    from ascendctl.cli.progress import counting
     from ascendctl.validate.api import inspect
     from ascendctl.validate.options import OptionError
     from ascendctl.validate.reporters import render
@@ -106,16 +108,18 @@ def command(
         raise click.UsageError("name files, folders or globs, or - for standard input")
     options = common.readable(lambda: _options(snapshots, given))
     try:
-        report = common.readable(
-            lambda: inspect(
-                list(paths),
-                options,
-                stdin_filename=given["stdin_filename"],
-                workers=given["jobs"],
-                allow_empty=given["allow_empty"],
-                use_config=not given["no_config"],
+        with counting("files checked") as progress:
+            report = common.readable(
+                lambda: inspect(
+                    list(paths),
+                    options,
+                    stdin_filename=given["stdin_filename"],
+                    workers=given["jobs"],
+                    allow_empty=given["allow_empty"],
+                    use_config=not given["no_config"],
+                    progress=progress,
+                )
             )
-        )
     except OptionError as error:
         raise click.UsageError(str(error)) from None
     from ascendctl.report.text import wants_color
