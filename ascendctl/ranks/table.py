@@ -110,19 +110,18 @@ def _has_volume(job: Job) -> bool:
 def _servers(
     job: Job, ranked: Sequence[RankedPod], pods: Sequence[PlacedPod], cluster: Cluster, server_id: str
 ) -> list[Server]:
-    nodes = [pod.node for pod in pods]
-    own_node = len(set(nodes)) == len(nodes)
+    shared = _shared(pods)
     uids = _uids(job, cluster)
     servers = []
     for pod in ranked:
         host = cluster.addresses[pod.node]
         if not host:
             raise RankTableError("RT-05", f"node {cluster.names[pod.node]} has no InternalIP in the snapshot")
-        name = host if own_node or server_id == "host-ip" else uids.get(pod.name, "")
+        name = host if not shared or server_id == "host-ip" else uids.get(pod.name, "")
         if not name:
             raise RankTableError(
                 "RT-05",
-                f"pods share nodes, so server_id is the pod's UID, which the snapshot does not hold ({pod.name}); "
+                f"{shared}, so server_id is the pod's UID, which the snapshot does not hold ({pod.name}); "
                 "--server-id host-ip takes the node's address",
             )
         servers.append(
@@ -138,6 +137,18 @@ def _servers(
     if double is not None:
         raise RankTableError("RT-06", f"two servers would have server_id {double}")
     return servers
+
+
+def _shared(pods: Sequence[PlacedPod]) -> str:
+    """A sentence on two pods that share a node, those without NPUs included; "" if there are none."""
+    seen: dict[str, PlacedPod] = {}
+    for pod in pods:
+        other = seen.setdefault(pod.node, pod)
+        if other is not pod:
+            helper = next((one.name for one in (other, pod) if not one.npus), "")
+            which = f" ({helper} asks for no NPUs)" if helper else ""
+            return f"pods {other.name} and {pod.name} share node {pod.node}{which}"
+    return ""
 
 
 def _uids(job: Job, cluster: Cluster) -> dict[str, str]:
