@@ -97,7 +97,7 @@ def _counted(job: Job, pods: Sequence[RankedPod]) -> Iterator[Diagnostic]:
 
 def _tasks_collide(job: Job) -> bool:
     roles = [role for role in job.roles if role.is_npu and role.replicas]
-    if job.kind != "vcjob" or not _has_plugin(job, "env") or len(roles) < 2:
+    if job.kind != "vcjob" or not _has_plugin(job, "env") or _has_plugin(job, "hcclrank") or len(roles) < 2:
         return False
     return any(RANK not in role.annotations for role in roles)
 

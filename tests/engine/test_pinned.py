@@ -35,7 +35,7 @@ def tasks(nodes: list[str], npus: int = 16, **more: Any) -> Any:
 SUPERPOD = {"selector": A3, "annotations": 'huawei.com/schedule_policy: chip2-node16-sp, sp-block: "32"'}
 
 
-def placed(job: Job, where: Cluster) -> list[tuple[int, str, int]]:
+def placed(job: Any, where: Cluster) -> list[tuple[int, str, int]]:
     result = place(job, where)
     assert result.outcome == "placed", result
     return [(pod.rank, pod.node, len(pod.npus)) for pod in result.pods]

@@ -232,3 +232,22 @@ def test_broken_fields_do_not_stop_the_reader() -> None:
     text = workload("Deployment", "apps/v1", "replicas: -3").replace("huawei.com/npu: 2", "huawei.com/npu: two")
     (job,) = load_jobs(text)
     assert (job.resource, job.npus, len(job.pods)) == ("huawei.com/npu", 0, 1)
+
+
+def test_ranks_of_a_stateful_set_are_its_ordinals() -> None:
+    (job,) = load_jobs(workload("StatefulSet", "apps/v1", "replicas: 2\n  ordinals: {start: 4}"))
+    assert [(pod.name, pod.rank, pod.number) for pod in job.pods] == [("w-4", 4, 0), ("w-5", 5, 1)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ranks"),
+    [("[]", ["m", "w", "w"]), ("['--master=worker', '--worker=master']", ["w", "w", "m"])],
+)
+def test_ranks_of_plugin_hcclrank(arguments: str, ranks: list[str]) -> None:
+    task = "  - name: {}\n    replicas: {}\n    template: {{spec: {{containers: [{{name: c}}]}}}}\n"
+    text = (
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: v}\nspec:\n  plugins: {hcclrank: "
+        f"{arguments}}}\n  tasks:\n" + task.format("worker", 2) + task.format("master", 1)
+    )
+    (job,) = load_jobs(text)
+    assert [(pod.rank, pod.name[2]) for pod in job.pods] == list(enumerate(ranks))

@@ -87,6 +87,26 @@ def test_v6_gaps() -> None:
         rank_table(job, found.pods, where)
 
 
+def test_v6_ordinals_that_start_later() -> None:
+    text = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: srv}
+spec:
+  replicas: 2
+  ordinals: {start: 4}
+  template:
+    metadata: {annotations: {huawei.com/schedule_policy: chip8-node8}}
+    spec:
+      nodeSelector: {accelerator-type: module-910b-8}
+      containers: [{name: c, resources: {requests: {huawei.com/Ascend910: 8}}}]
+"""
+    where = a2("a", "b")
+    job, found = placed(text, where)
+    assert [(pod.name, pod.rank) for pod in found.pods] == [("srv-4", 4), ("srv-5", 5)]
+    assert codes(job, found, where) == [("RK-01", "error")]
+
+
 def test_rank_that_is_no_integer() -> None:
     (job,) = load_jobs(vcjob({"a": (1, 8)}, ranks={"a": "first"}))
     assert ("RK-01", "error") in codes(job, on(job, ["a"]), a2("a"))
