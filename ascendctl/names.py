@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 _DIGITS = re.compile(r"([0-9]+)")
-_FEW_HEADS = 64
+_FEW_HEADS, _FEW_NAMES = 64, 200
 
 
 def natural_key(name: str) -> tuple[tuple[str | int, ...], str]:
@@ -24,12 +23,21 @@ def natural_order(names: Sequence[str]) -> list[int]:
     """
     heads = [name.rstrip("0123456789") for name in names]
     ranks = _head_ranks(set(heads))
-    if ranks is not None:
-        tails = [int(name[len(head) :] or -1) for name, head in zip(names, heads, strict=True)]
-        keys: list[Any] = list(zip([ranks[head] for head in heads], tails, names, strict=True))
-    else:
+    if ranks is None:
         keys = [_list_key(name) for name in names]
-    return sorted(range(len(names)), key=keys.__getitem__)
+        return sorted(range(len(names)), key=keys.__getitem__)
+    tails = [int(name[len(head) :] or -1) for name, head in zip(names, heads, strict=True)]
+    if len(names) < _FEW_NAMES or max(tails) >= 1 << 62:
+        plain = list(zip([ranks[head] for head in heads], tails, names, strict=True))
+        return sorted(range(len(names)), key=plain.__getitem__)
+    import numpy as np
+
+    rank, tail = np.array([ranks[head] for head in heads]), np.array(tails)
+    order: list[int] = np.lexsort((tail, rank)).tolist()
+    rank, tail = rank[order], tail[order]
+    if ((rank[1:] == rank[:-1]) & (tail[1:] == tail[:-1])).any():  # node1 and node01
+        return sorted(range(len(names)), key=lambda i: (ranks[heads[i]], tails[i], names[i]))
+    return order
 
 
 def _list_key(name: str) -> tuple[list[str | int], str]:

@@ -37,6 +37,7 @@ _READ_PREFIXES = (
     "volcano-scheduler",
 )
 _PLACE_SHIFT = 40
+_KNOWS_AGE = frozenset(("resourceVersion", "managedFields"))
 
 
 class RawMap(NamedTuple):
@@ -198,12 +199,6 @@ def _supersedes(
     return True
 
 
-def _append(batch: _Batch, value: dict[str, Any], meta: dict[str, Any], place: int) -> None:
-    batch.objects.append(value)
-    batch.metas.append(meta)
-    batch.places.append(place)
-
-
 def _check_texts(meta: Mapping[str, Any], title: str, place: int, into: Collected) -> None:
     """Tell of labels and annotations that are no texts, as only files written by hand have."""
     for field_name in ("labels", "annotations"):
@@ -214,11 +209,15 @@ def _check_texts(meta: Mapping[str, Any], title: str, place: int, into: Collecte
 
 
 def _node(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
-    rows = into.nodes.row_of
-    if not _supersedes("Node", name, name in rows, "Node " + name, meta, place, into):
+    rows, batch = into.nodes.row_of, into.node_batch
+    if (name in rows or _KNOWS_AGE & meta.keys()) and not _supersedes(
+        "Node", name, name in rows, "Node " + name, meta, place, into
+    ):
         return
-    rows[name] = len(into.nodes) + len(into.node_batch.objects)
-    _append(into.node_batch, value, meta, place)
+    rows[name] = len(into.nodes) + len(batch.objects)
+    batch.objects.append(value)
+    batch.metas.append(meta)
+    batch.places.append(place)
 
 
 def _pod(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:
@@ -226,11 +225,15 @@ def _pod(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, int
     if type(namespace) is not str or not namespace:
         namespace = "default"
         into.findings.add("S305", "metadata.namespace is missing", f"Pod default/{name}", source=into.where(place))
-    rows, key, title = into.pods.row_of, (namespace, name), f"Pod {namespace}/{name}"
-    if not _supersedes("Pod", key, key in rows, title, meta, place, into):
+    rows, key, batch = into.pods.row_of, (namespace, name), into.pod_batch
+    if (key in rows or _KNOWS_AGE & meta.keys()) and not _supersedes(
+        "Pod", key, key in rows, f"Pod {namespace}/{name}", meta, place, into
+    ):
         return
-    rows[key] = len(into.pods) + len(into.pod_batch.objects)
-    _append(into.pod_batch, value, meta, place)
+    rows[key] = len(into.pods) + len(batch.objects)
+    batch.objects.append(value)
+    batch.metas.append(meta)
+    batch.places.append(place)
 
 
 def _map(value: dict[str, Any], meta: dict[str, Any], name: str, place: int, into: Collected) -> None:

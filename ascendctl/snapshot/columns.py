@@ -75,9 +75,11 @@ class StringTable:
 
 
 class Pool(dict[str, int]):
-    """Numbers texts in the order in which they are first asked for."""
+    """Numbers texts in the order in which they are first asked for. Raises TypeError for what is no text."""
 
     def __missing__(self, text: str) -> int:
+        if type(text) is not str:
+            raise TypeError("no text")
         code = self[text] = len(self)
         return code
 
@@ -102,14 +104,17 @@ class TableBuilder:
         for keys, group, members in _alike(batch, self.rows):
             for key in self._kept_of(keys):
                 rows, codes, pool = self._cells.setdefault(key, (array("i"), array("i"), Pool()))
-                values: list[Any] = list(map(itemgetter(key), members))
-                if set(map(type, values)) != {str}:
-                    odd = True
-                    rows.extend(i for i, value in zip(group, values, strict=True) if not isinstance(value, dict | list))
-                    values = [scalar_text(value) for value in values if not isinstance(value, dict | list)]
-                else:
+                known = len(codes)
+                try:
+                    codes.extend(map(pool.__getitem__, map(itemgetter(key), members)))
                     rows.extend(group)
-                codes.extend(map(pool.__getitem__, values))
+                except TypeError:  # from the pool: a value is no text
+                    odd = True
+                    del codes[known:]
+                    texts = [(i, row[key]) for i, row in zip(group, members, strict=True)]
+                    texts = [(i, scalar_text(value)) for i, value in texts if not isinstance(value, dict | list)]
+                    rows.extend(i for i, _ in texts)
+                    codes.extend(pool[text] for _, text in texts)
         self.rows += len(batch)
         return odd
 

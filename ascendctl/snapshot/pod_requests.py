@@ -42,16 +42,22 @@ def units(thousandths: int) -> int:
 
 def _of_container(container: Any) -> Mapping[str, int]:
     resources = container.get("resources") if type(container) is dict else None
-    if type(resources) is not dict:
+    if not resources or type(resources) is not dict:
         return NO_REQUESTS
-    requests, limits = resources.get("requests"), resources.get("limits")
     result: dict[str, int] = {}
-    for source in (limits, requests):  # requests are defaulted from limits
-        if type(source) is dict:
-            for name, value in source.items():
-                if NPU_MARK in name and (amount := milli(value)) is not None:
-                    result[name] = amount
+    requests, limits = resources.get("requests"), resources.get("limits")
+    if limits and limits != requests:  # requests are defaulted from limits
+        _add(limits, result)
+    if requests:
+        _add(requests, result)
     return result or NO_REQUESTS
+
+
+def _add(quantities: Any, result: dict[str, int]) -> None:
+    if type(quantities) is dict:
+        for name, value in quantities.items():
+            if NPU_MARK in name and (amount := milli(value)) is not None:
+                result[name] = amount
 
 
 def pod_requests(spec: Mapping[str, Any]) -> Mapping[str, int]:

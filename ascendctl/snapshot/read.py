@@ -39,8 +39,8 @@ def read_objects(data: bytes, name: str) -> Iterator[Any]:
 
 
 def _layout(data: bytes) -> tuple[str, re.Pattern[bytes], int, int] | None:
-    """Kind of a JSON list, what stands between two of its items, where the first begins and where the last ends; None if
-    the text is no list."""
+    """Kind of a JSON list, what stands between two of its items, where the first begins and where the last ends; None
+    if the text is no list."""
     match = _ITEMS.search(data, 0, _HEAD)
     end = data.rfind(b"]")
     if match is None or end < match.end():
