@@ -2,72 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ascendctl.engine.result import Placement
-from ascendctl.manifest.job import Job
-from ascendctl.snapshot.cluster import Cluster, JobTable, PodTable
+from ascendctl.engine.kube import pod_labels
+from ascendctl.engine.result import PlacedPod, Placement
+from ascendctl.manifest.job import Job, Role
+from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster, JobTable, PodTable, ResourceColumns
 from ascendctl.snapshot.columns import StringColumn, StringTable
+from ascendctl.wellknown import NPU_CORE, REAL
+
+INT32 = (-(1 << 31), (1 << 31) - 1)
 
 
 def commit(cluster: Cluster, job: Job, placement: Placement) -> Cluster:
-    """The cluster with the pods of a placement running on it; the given one stays as it is."""
-    columns = cluster.resources.get(job.resource)
-    nodes = np.array([cluster.index[pod.node] for pod in placement.pods], dtype=np.int32)
-    masks = np.array([sum(1 << i for i in pod.npus) for pod in placement.pods], dtype=np.uint64)
-    asked = np.array([spec.npus for spec in job.pods], dtype=np.int32)
+    """The cluster with the pods of a placement running on it, their chips confirmed by the device plugin, as a later
+    dump would show it; the given one stays as it is. Which vGroups the device plugin will give to vNPUs is not known,
+    so none of them count as used. Raises KeyError for a node that the cluster does not have."""
+    seats = [_seat(cluster, job.roles[spec.role], pod) for spec, pod in zip(job.pods, placement.pods, strict=True)]
+    nodes = np.array([seat.node for seat in seats], dtype=np.int32)
+    masks = np.array([seat.chips for seat in seats], dtype=np.uint64)
     used = cluster.used.copy()
     np.bitwise_or.at(used, nodes, masks)
-    resources = dict(cluster.resources)
-    if columns is not None:
-        free, idle, listed = columns.free.copy(), columns.idle.copy(), columns.list_length.copy()
-        np.bitwise_and.at(free, nodes, ~masks)
-        np.subtract.at(idle, nodes, asked)
-        taken = np.zeros_like(listed)
-        np.add.at(taken, nodes, np.bitwise_count(masks).astype(np.int32))
-        listed = np.where(listed >= 0, np.maximum(listed - taken, 0), listed).astype(np.int32)
-        resources[job.resource] = replace(columns, free=free, idle=idle, list_length=listed)
-    return replace(
-        cluster,
-        used=used,
-        resources=resources,
-        pods=_with_pods(cluster, job, placement, nodes, masks, asked),
-        jobs=_with_job(cluster.jobs, job),
-    )
+    jobs, row = _with_job(cluster.jobs, job)
+    running = replace(cluster, used=used, pods=_with_pods(cluster, job, placement, seats, row), jobs=jobs)
+    return replace(running, resources={name: _columns(running, name, seats) for name in cluster.resources})
 
 
-def _with_pods(
-    cluster: Cluster, job: Job, placement: Placement, nodes: np.ndarray, masks: np.ndarray, asked: np.ndarray
-) -> PodTable:
-    pods, count = cluster.pods, len(placement.pods)
-    names = cluster.resource_names
-    resource = names.index(job.resource) if job.resource in names else -1
+@dataclass(frozen=True)
+class _Seat:
+    """A pod on a node (index). `chips`: the mask of the whole or shared chips that it holds, 0 for a slice of a chip
+    that was cut; `resource` is what these chips are counted by. `asks`: requests by resource. `real`: its
+    AscendReal."""
+
+    node: int
+    chips: int
+    resource: str
+    asks: Mapping[str, int]
+    real: str
+
+
+def _seat(cluster: Cluster, role: Role, pod: PlacedPod) -> _Seat:
+    node = cluster.index[pod.node]
+    resource = role.resource
+    if resource not in CHIP_RESOURCES:
+        resource = CHIP_RESOURCES[int(cluster.kind[node])] if cluster.kind[node] >= 0 else ""
+    prefix, asks = resource.removeprefix("huawei.com/"), role.requests or {role.resource: role.npus}
+    cut = pod.annotations.get(NPU_CORE, "")
+    if "-" in cut:
+        return _Seat(node, 0, resource, asks, f"{prefix}-{cut}")
+    names = ",".join(sorted(f"{prefix}-{chip}" for chip in pod.npus))
+    return _Seat(node, sum(1 << chip for chip in pod.npus), resource, asks, names)
+
+
+def _columns(cluster: Cluster, name: str, seats: Sequence[_Seat]) -> ResourceColumns:
+    """The columns of one resource with the pods on their nodes. `cluster` has the pods already."""
+    columns = cluster.resources[name]
+    asked, held = np.zeros(cluster.size, dtype=np.int64), np.zeros(cluster.size, dtype=np.uint64)
+    for seat in seats:
+        asked[seat.node] += min(seat.asks.get(name, 0), INT32[1])
+        if seat.resource == name and not cluster.soft_share[seat.node]:
+            held[seat.node] |= np.uint64(seat.chips)
+    idle = np.where(columns.idle_defined, np.clip(columns.idle - asked, *INT32), columns.idle).astype(np.int32)
+    if any(seat.resource == name and cluster.soft_share[seat.node] for seat in seats):
+        from ascendctl.engine.soft_nodes import used_up
+
+        held |= np.where(cluster.soft_share, used_up(cluster, name), np.uint64(0))
+    left = np.bitwise_count(columns.free & held).astype(np.int32)
+    length = np.where(columns.list_length >= 0, np.maximum(columns.list_length - left, 0), columns.list_length)
+    return replace(columns, free=columns.free & ~held, idle=idle, list_length=length.astype(np.int32))
+
+
+def _with_pods(cluster: Cluster, job: Job, placement: Placement, seats: Sequence[_Seat], row: int) -> PodTable:
+    """The pods of the cluster and those of the job, which is row `row` of the job table."""
+    pods, count, names = cluster.pods, len(seats), cluster.resource_names
     roles = [job.roles[spec.role] for spec in job.pods]
-    labels = [{**job.labels, **role.labels} for role in roles]
-    annotations = [{**role.annotations, **pod.annotations} for role, pod in zip(roles, placement.pods, strict=True)]
+    first = [next((i for i, name in enumerate(names) if name in seat.asks), -1) for seat in seats]
+    amounts = [min(seat.asks[names[i]], INT32[1]) if i >= 0 else 0 for i, seat in zip(first, seats, strict=True)]
+    annotations = [
+        {**role.annotations, **({REAL: seat.real} if seat.real else {}), **pod.annotations}
+        for role, seat, pod in zip(roles, seats, placement.pods, strict=True)
+    ]
+
+    def added(column: NDArray[Any], values: Sequence[int | bool]) -> NDArray[Any]:
+        return np.concatenate([column, np.array(values, dtype=column.dtype)])
+
     return PodTable(
         names=pods.names + tuple(pod.name for pod in placement.pods),
         namespaces=pods.namespaces + (job.namespace,) * count,
         uids=(*pods.uids, *("",) * count),
-        node=np.concatenate([pods.node, nodes]),
-        job=np.concatenate([pods.job, np.full(count, len(cluster.jobs.names), dtype=np.int32)]),
-        rank=np.concatenate([pods.rank, np.array([pod.rank for pod in placement.pods], dtype=np.int32)]),
-        resource=np.concatenate([pods.resource, np.full(count, resource, dtype=np.int16)]),
-        request=np.concatenate([pods.request, asked]),
-        chips=np.concatenate([pods.chips, masks]),
-        active=np.concatenate([pods.active, np.ones(count, dtype=np.bool_)]),
-        terminating=np.concatenate([pods.terminating, np.zeros(count, dtype=np.bool_)]),
+        node=added(pods.node, [seat.node for seat in seats]),
+        job=added(pods.job, [row] * count),
+        rank=added(pods.rank, [pod.rank for pod in placement.pods]),
+        resource=added(pods.resource, first),
+        request=added(pods.request, amounts),
+        chips=added(pods.chips, [seat.chips for seat in seats]),
+        active=added(pods.active, [True] * count),
+        terminating=added(pods.terminating, [False] * count),
         phase=pods.phase + ("Running",) * count,
-        labels=_append(pods.labels, labels),
+        labels=_append(pods.labels, [pod_labels(job, role) for role in roles]),
         annotations=_append(pods.annotations, annotations),
     )
 
 
-def _with_job(jobs: JobTable, job: Job) -> JobTable:
-    return JobTable(
+def _with_job(jobs: JobTable, job: Job) -> tuple[JobTable, int]:
+    """The jobs with this one among them, and its row."""
+    known = np.flatnonzero(jobs.named(job.namespace, job.name))
+    if len(known):
+        return jobs, int(known[0])
+    more = JobTable(
         names=(*jobs.names, job.name),
         namespaces=(*jobs.namespaces, job.namespace),
         phases=(*jobs.phases, "Running"),
@@ -76,9 +123,10 @@ def _with_job(jobs: JobTable, job: Job) -> JobTable:
         annotations=_append(jobs.annotations, [job.annotations]),
         owners=(*(jobs.owners or ("",) * len(jobs.names)), ""),
     )
+    return more, len(jobs.names)
 
 
-def _append(table: StringTable, rows: list[Mapping[str, str]] | list[dict[str, str]]) -> StringTable:
+def _append(table: StringTable, rows: Sequence[Mapping[str, str]]) -> StringTable:
     """A string table with rows added at its end."""
     added = StringTable.from_rows(rows)
     columns = {}

@@ -16,6 +16,7 @@ from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.soft_nodes import WHOLE, soft_pods
 from ascendctl.engine.state import State, usable
 from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, own_pods
 from ascendctl.engine.wirings import WIRINGS
@@ -24,10 +25,8 @@ from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import soft_share as rules
 
-WHOLE: Final = 100
 SCORE_UNIT: Final = 16
 UNUSED: Final = -1
-REAL: Final = "huawei.com/AscendReal"
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -138,49 +137,26 @@ def quota_of(job: Job) -> Quota:
 
 def _shares(request: Request, quota: Quota, gone: Flags) -> Shares:
     """Used quota of every chip, from the annotations of the snapshot's pods without the job's deleted ones."""
-    cluster, state = request.cluster, request.state
-    pods, own = cluster.pods, own_pods(request)
-    width = max(int(np.bitwise_or.reduce(state.free, initial=0)).bit_length(), 1)
-    used = []
-    for row in np.flatnonzero(pods.active & (pods.node >= 0)).tolist():
-        texts = [pods.annotations.get(row, key) for key in rules.KEYS]
-        cores, memory = (parse_go_int(text or "") for text in texts[:2])
-        if texts[2] is None or cores is None or memory is None or gone[row]:
-            continue
-        chip = _chip(pods.annotations.get(row, REAL) or pods.annotations.get(row, state.resource) or "", state.resource)
-        if chip < 0:
-            continue
-        width = max(width, chip + 1)
-        known = texts[2] in rules.SHARING_POLICIES
-        sharing = rules.SHARING_POLICIES.index(texts[2]) if known else len(rules.SHARING_POLICIES)
-        used.append((int(pods.node[row]), chip, cores, memory, sharing, bool(own[row])))
+    cluster, state, own = request.cluster, request.state, own_pods(request)
+    used = [pod for pod in soft_pods(cluster, state.resource) if not gone[pod.row]]
+    listed = int(np.bitwise_or.reduce(state.free, initial=0)).bit_length()
+    width = max([1, listed, *(pod.chip + 1 for pod in used)])
     shape = (cluster.size, width)
-    cores_of, memory_of = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    sharing_of, others = np.full(shape, UNUSED, np.int64), np.zeros((3, *shape), np.int64)
-    others[2] = UNUSED
-    for node, chip, cores, memory, sharing, mine in used:
-        cores_of[node, chip] += cores
-        memory_of[node, chip] += memory
-        sharing_of[node, chip] = sharing
-        if not mine:
-            others[0, node, chip] += cores
-            others[1, node, chip] += memory
-            others[2, node, chip] = sharing
+    cores, memory, sharing = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.full(shape, UNUSED, np.int64)
+    others = cores.copy(), memory.copy(), sharing.copy()
+    for pod in used:
+        at = pod.node, pod.chip
+        for part in ((cores, memory, sharing),) if own[pod.row] else ((cores, memory, sharing), others):
+            part[0][at] += pod.cores
+            part[1][at] += pod.memory
+            part[2][at] = pod.sharing
     limit = cluster.chip_memory_mb.astype(np.int64)
-    free = _listed(state, width)
-    counted = free & ((others[2] == UNUSED) | (others[2] == quota.sharing))
+    counted = _listed(state, width) & ((others[2] == UNUSED) | (others[2] == quota.sharing))
     room_cores = np.sum(np.where(counted, _whole(WHOLE - others[0], quota.cores), 0), axis=1)
     room_memory = np.sum(np.where(counted, _whole(limit[:, None] - others[1], quota.memory), 0), axis=1)
     count = request.job.npu_pod_count
     roomy = (quota.cores * count <= room_cores) & (quota.memory * count <= room_memory)
-    return Shares(cores_of, memory_of, sharing_of, limit, cluster.soft_share, roomy)
-
-
-def _chip(text: str, resource: str) -> int:
-    """The chip that a pod's annotation names, as the scheduler reads it (device ids are not translated); -1 if it names
-    no single chip."""
-    chip = parse_go_int(text.removeprefix(resource.removeprefix("huawei.com/") + "-"))
-    return chip if chip is not None and 0 <= chip < 64 else -1
+    return Shares(cores, memory, sharing, limit, cluster.soft_share, roomy)
 
 
 def _whole(amount: Counts, part: int) -> Counts:
@@ -219,7 +195,7 @@ def _offer(
 
 
 def _has_room(shares: Shares, quota: Quota) -> Flags:
-    room: Flags = (shares.cores + quota.cores <= WHOLE) & (shares.memory + quota.memory <= shares.limit[:, None])
+    room: Flags = (shares.cores <= WHOLE - quota.cores) & (shares.memory <= shares.limit[:, None] - quota.memory)
     return room
 
 

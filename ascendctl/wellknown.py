@@ -1,0 +1,29 @@
+"""Names of resources, labels and annotations that more than one package reads. Which of them a job may carry, and with
+which values, says `validate.keys`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# resources
+NPU, A910, A310, A310P = "huawei.com/npu", "huawei.com/Ascend910", "huawei.com/Ascend310", "huawei.com/Ascend310P"
+NPU_CORE: Final = "huawei.com/npu-core"
+
+# of workloads and their pods
+POLICY: Final = "huawei.com/schedule_policy"
+MIN_AVAILABLE: Final = "huawei.com/schedule_minAvailable"
+SERVICE: Final = "inferserviceid"
+BATCH: Final = "podgroup-sched-enable"
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+TASK_SPEC: Final = "volcano.sh/task-spec"
+OPERATOR: Final = "training.kubeflow.org/operator-name"
+
+# written for a pod once it has a node
+RANK: Final = "hccl/rankIndex"
+REAL: Final = "huawei.com/AscendReal"
+SUPER_POD_RANK, SUPER_POD_ID = "super-pod-rank", "super-pod-id"
+
+# of nodes, and of the pod fields that name nodes
+HOSTNAME: Final = "kubernetes.io/hostname"
+CHIP_NAME: Final = "node.kubernetes.io/npu.chip.name"
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
