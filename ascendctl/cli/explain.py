@@ -15,7 +15,8 @@ FORMATS = ("text", "json", "yaml")
 @common.output_option(FORMATS, "text")
 def command(term: str | None, every: bool, outputs: list[tuple[str, str]]) -> None:
     """Explain TERM: a rule of `validate` (SPB-06), a family of rules (SPB), a field (sp-block), a diagnostic of a
-    snapshot (S321), or a code for which `place` refuses a node (NPU_SHORTAGE). Without TERM: the families of rules.
+    snapshot (S321), a code of ranks, rank tables and patches (RK-01, RT-03, P-07), or a code for which `place` refuses
+    a node (NPU_SHORTAGE). Without TERM: the families of rules.
     """
     from ascendctl.report.machine import dump
 
@@ -42,7 +43,7 @@ def _lookup(term: str) -> tuple[object, str]:
     if topics:
         data = [topic.to_dict() for topic in topics]
         return data if len(data) > 1 else data[0], "\n\n".join(report.topic(topic) for topic in topics)
-    found = _leaf_rule(term) or _diagnostic(term) or _refusal(term)
+    found = _leaf_rule(term) or _diagnostic(term) or _output_code(term) or _refusal(term)
     if found is None:
         near = suggest(term)
         raise click.BadParameter(
@@ -74,6 +75,19 @@ def _diagnostic(term: str) -> tuple[object, str] | None:
         return None
     text = report.code(term.upper(), code.severity, code.title, code.effect, code.remedy)
     return {"topic": "diagnostic", "code": term.upper(), **asdict(code)}, text
+
+
+def _output_code(term: str) -> tuple[object, str] | None:
+    from dataclasses import asdict
+
+    from ascendctl.ranks.codes import OUTPUT_CODES
+    from ascendctl.report import explain as report
+
+    code = OUTPUT_CODES.get(term.upper())
+    if code is None:
+        return None
+    text = report.output_code(term.upper(), code.severity, code.title, code.effect, code.remedy)
+    return {"topic": "output", "code": term.upper(), **asdict(code)}, text
 
 
 def _refusal(term: str) -> tuple[object, str] | None:

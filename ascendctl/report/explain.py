@@ -81,3 +81,8 @@ def code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:
 def refusal(name: str, sentence: str) -> str:
     """A code for which `place` refuses nodes."""
     return f"{name} (placement): a node is refused, {printable(sentence)}."
+
+
+def output_code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:
+    """A code of ranks, rank tables, network quality or patches."""
+    return f"{name} ({severity}, placement): {title}\n\nWhat follows: {effect}.\nRemedy: {remedy}."

@@ -49,3 +49,17 @@ def test_an_unknown_term_is_a_usage_error_with_a_guess(term: str, meant: str) ->
     result = CliRunner().invoke(command, [term])
     assert result.exit_code == 2
     assert meant in result.output
+
+
+def test_codes_of_what_follows_a_placement() -> None:
+    from pathlib import Path
+    from re import findall
+
+    from ascendctl.ranks.codes import OUTPUT_CODES
+
+    assert "pins that differ between roles" in explain("p-07")
+    assert json.loads(explain("RT-03", "-o", "json"))["severity"] == "error"
+    package = Path(__file__).parents[2] / "ascendctl"
+    sources = [*(package / "ranks").glob("*.py"), *(package / "manifest").glob("patch*.py")]
+    used = {code for path in sources for code in findall(r'"((?:RK|RT|P)-[0-9I]+)"', path.read_text(encoding="utf-8"))}
+    assert len(used) > 20 and used <= OUTPUT_CODES.keys()
