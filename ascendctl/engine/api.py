@@ -11,6 +11,7 @@ from ascendctl.engine.enqueue import short_of
 from ascendctl.engine.pinned import pinned_nodes, place_pinned
 from ascendctl.engine.request import Request, make_request
 from ascendctl.engine.result import Invalid, Placement, Trace, Unschedulable
+from ascendctl.engine.running import running_note
 from ascendctl.engine.select import select_policy
 from ascendctl.engine.validity import invalid_reason
 from ascendctl.manifest.job import Job
@@ -24,9 +25,11 @@ def place(job: Job, cluster: Cluster, *, compiled: bool | None = None, objective
 
     `compiled`: True or False forces compiled or interpreted kernels, None picks by the size of the work; the answer is
     the same. `objective` "bandwidth" plans a multi-level job into as few and low units as it can, which the scheduler
-    itself cannot be told to do (chapter 22 §8.4).
+    itself cannot be told to do (chapter 22 §8.4). Pods of the job that run in the snapshot already keep
+    what they hold; all are placed once more, and a note says so.
     """
     request = make_request(job, cluster, select_policy(job, cluster), compiled, objective)
+    request = replace(request, notes=(*request.notes, *running_note(cluster, job)))
     result = _validated(request) or _enqueued(request)
     return _with_rank_notes(request, result) if isinstance(result, Placement) else result
 

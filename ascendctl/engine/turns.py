@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.fault import Fault
+from ascendctl.engine.fault import Fault, FormerPod
 from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.running import own_rows
 from ascendctl.engine.state import new_state
 from ascendctl.snapshot.cluster import Cluster
 
@@ -56,21 +57,14 @@ def _former(request: Request, fault: Fault | None) -> dict[int, int]:
     if fault is not None:
         return {pod.rank: pod.index for pod in fault.pods if pod.index >= 0}
     pods = request.cluster.pods
-    rows = np.flatnonzero(own_pods(request) & (pods.rank >= 0) & (pods.node >= 0))
+    rows = np.flatnonzero(own_rows(request.cluster, request.job).pods & (pods.rank >= 0))
     return dict(zip(pods.rank[rows].tolist(), pods.node[rows].tolist(), strict=True))
 
 
-def own_pods(request: Request) -> NDArray[np.bool_]:
-    """bool[M]: pods of the snapshot that belong to the job, by pod name or by the job that they name."""
-    job, pods, jobs = request.job, request.cluster.pods, request.cluster.jobs
-    names = {pod.name for pod in job.pods}
-    owners = jobs.owners or ("",) * len(jobs.names)
-    same = [job.name in (name, owner) for name, owner in zip(jobs.names, owners, strict=True)]
-    rows = zip(pods.names, pods.namespaces, pods.job.tolist(), strict=True)
-    return np.array(
-        [namespace == job.namespace and (name in names or (k >= 0 and same[k])) for name, namespace, k in rows],
-        dtype=np.bool_,
-    )
+def kept_and_lost(fault: Fault) -> tuple[dict[str, FormerPod], list[FormerPod]]:
+    """Pods that keep their nodes, by name, and the others: at pod level those on broken or missing nodes, else all."""
+    kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
+    return kept, [p for p in fault.pods if p.name not in kept]
 
 
 def attempts(

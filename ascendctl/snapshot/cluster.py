@@ -27,6 +27,8 @@ CARD_NETWORK_UNHEALTHY = 64
 CHIP_RESOURCES = ("huawei.com/Ascend910", "huawei.com/npu", "huawei.com/Ascend310P", "huawei.com/Ascend310")
 """Whole-chip resources, the order in which a resource wins where a node offers the same amount of two."""
 
+UID_LENGTH = 36
+
 
 @dataclass(frozen=True)
 class ResourceColumns:
@@ -112,10 +114,16 @@ class JobTable:
     owners: tuple[str, ...] = ()
 
     def named(self, namespace: str, name: str) -> NDArray[np.bool_]:
-        """bool[J]: the rows of one workload, by its own name or that of the PodGroup."""
-        owners = self.owners or ("",) * len(self.names)
-        rows = zip(self.namespaces, self.names, owners, strict=True)
-        return np.array([ns == namespace and name in (own, owner) for ns, own, owner in rows], dtype=np.bool_)
+        """bool[J]: the rows of one workload, by its own name or that of the PodGroup, to which Volcano may append the
+        UID of the workload."""
+        owners, head, length = self.owners or ("",) * len(self.names), name + "-", len(name) + 1 + UID_LENGTH
+        return np.array(
+            [
+                ns == namespace and (name in (own, owner) or (len(own) == length and own.startswith(head)))
+                for ns, own, owner in zip(self.namespaces, self.names, owners, strict=True)
+            ],
+            dtype=np.bool_,
+        )
 
 
 @dataclass(frozen=True)

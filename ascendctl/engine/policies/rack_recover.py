@@ -38,6 +38,7 @@ from ascendctl.engine.policies.rack_strategies import soft_remainder
 from ascendctl.engine.policies.superpod_levels import missing_label
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Trace, Unschedulable
+from ascendctl.engine.running import own_rows
 from ascendctl.engine.state import State
 from ascendctl.manifest.job import Job
 from ascendctl.names import natural_key
@@ -188,6 +189,5 @@ def _former_pods(job: Job, fault: Fault) -> dict[int, FormerPod]:
 def _terminating(cluster: Cluster, job: Job) -> str:
     """A pod of the job that is still being deleted, "" = none."""
     pods = cluster.pods
-    own = np.append(cluster.jobs.named(job.namespace, job.name), False)  # row -1: pods without a job
-    rows = np.flatnonzero(pods.active & pods.terminating & own[pods.job])
+    rows = np.flatnonzero(pods.active & pods.terminating & own_rows(cluster, job).pods)
     return pods.names[rows[0]] if len(rows) else ""

@@ -16,9 +16,10 @@ from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.running import own_rows
 from ascendctl.engine.soft_nodes import WHOLE, soft_pods
 from ascendctl.engine.state import State, usable
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, own_pods
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, kept_and_lost
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
@@ -74,8 +75,7 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Pl
 
 
 def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
-    kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
-    lost = [p for p in fault.pods if p.name not in kept]
+    kept, lost = kept_and_lost(fault)
     gone = settle(request.state, request.cluster, request.job.namespace, lost, ())
     return _run(request, adjustments(request, fault), kept, gone)
 
@@ -89,7 +89,7 @@ def _run(
     shares = _shares(request, quota, gone)
     nodes = [kept[pod.name].index if pod.name in kept else -1 for pod in job.pods]
     chips = [kept[pod.name].npus if pod.name in kept else () for pod in job.pods]
-    in_snapshot = {cluster.pods.names[row] for row in np.flatnonzero(own_pods(request)).tolist()}
+    in_snapshot = {cluster.pods.names[row] for row in np.flatnonzero(own_rows(cluster, job).pods).tolist()}
     for i, pod in enumerate(job.pods):
         if pod.name in kept and pod.name not in in_snapshot:
             _book(state, shares, nodes[i], chips[i], pod.npus, quota)
@@ -137,7 +137,7 @@ def quota_of(job: Job) -> Quota:
 
 def _shares(request: Request, quota: Quota, gone: Flags) -> Shares:
     """Used quota of every chip, from the annotations of the snapshot's pods without the job's deleted ones."""
-    cluster, state, own = request.cluster, request.state, own_pods(request)
+    cluster, state, own = request.cluster, request.state, own_rows(request.cluster, request.job).pods
     used = [pod for pod in soft_pods(cluster, state.resource) if not gone[pod.row]]
     listed = int(np.bitwise_or.reduce(state.free, initial=0)).bit_length()
     width = max([1, listed, *(pod.chip + 1 for pod in used)])

@@ -38,7 +38,8 @@ from ascendctl.engine.policies.switch_v2 import plan_v2
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
-from ascendctl.engine.state import new_state, usable
+from ascendctl.engine.state import usable
+from ascendctl.engine.turns import attempts
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
@@ -70,12 +71,7 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Re
     that fails, the whole job starts again."""
     if not _whole_chips(request):
         return _noted(_own_policy(request).reschedule(job, cluster, request, fault), LEFT_OUT)
-    topology, unlabelled = _topology(cluster), missing_label(job)
-    result = _restart(request, topology, fault, fault.kind)
-    if fault.kind == "auto" and isinstance(result, Unschedulable):
-        again = replace(request, state=new_state(cluster, job.resource))
-        note = f"the lost pods alone cannot be placed ({result.code}): the whole job starts again"
-        result = _noted(_restart(again, topology, fault, "job"), note)
+    result, unlabelled = attempts(request, fault, _restart), missing_label(job)
     return _noted(result, unlabelled) if unlabelled else result
 
 
@@ -99,8 +95,8 @@ def _noted(result: Result, note: str) -> Result:
     return replace(result, trace=replace(result.trace, notes=(*result.trace.notes, note)))
 
 
-def _restart(request: Request, topology: LeafTopology, fault: Fault, kind: str) -> Result:
-    scene = after_fault(request, topology, fault, kind)
+def _restart(request: Request, fault: Fault) -> Result:
+    scene = after_fault(request, _topology(request.cluster), fault)
     lost = [pod for i, pod in scene.former.items() if i not in scene.kept]
     settle(request.state, request.cluster, request.job.namespace, lost, scene.kept.values())
     return _solve(scene)

@@ -15,6 +15,7 @@ from ascendctl.engine.policies.switch_leaves import Leaves
 from ascendctl.engine.policies.switch_restart import Remaining
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
+from ascendctl.engine.running import own_rows
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, Cluster
 from ascendctl.topology.leaf import LeafTopology
@@ -34,7 +35,6 @@ from ascendctl.topology.leaf_states import (
 
 V1, V2, SINGLE_LAYER = "1.0", "2.0", "single-layer"
 FAULT_PENALTY = 64
-UID_LENGTH = 36
 
 
 @dataclass(frozen=True)
@@ -109,18 +109,8 @@ class Scene:
 
     @cached_property
     def own(self) -> NDArray[np.bool_]:
-        """bool[J]: rows of `cluster.jobs` that are this job: by name (with the UID that Volcano appends), or because
-        one of their pods has the name of one of ours."""
-        job, jobs, pods = self.job, self.cluster.jobs, self.cluster.pods
-        marks, head, length = jobs.named(job.namespace, job.name), job.name + "-", len(job.name) + 1 + UID_LENGTH
-        for i, (name, space) in enumerate(zip(jobs.names, jobs.namespaces, strict=True)):
-            if len(name) == length and name.startswith(head) and space == job.namespace:
-                marks[i] = True
-        names = {pod.name for pod in job.pods} | {pod.name for pod in self.former.values()}
-        for i, (name, space) in enumerate(zip(pods.names, pods.namespaces, strict=True)):
-            if name in names and space == job.namespace and pods.job[i] >= 0:
-                marks[pods.job[i]] = True
-        return marks
+        """bool[J]: rows of `cluster.jobs` that are this job."""
+        return own_rows(self.cluster, self.job, [pod.name for pod in self.former.values()]).jobs
 
     @cached_property
     def use(self) -> LeafUse:
@@ -208,8 +198,8 @@ class Scene:
         return Leaves(topology, usable, idle, idle)
 
 
-def after_fault(request: Request, topology: LeafTopology, fault: Fault, kind: str) -> Scene:
-    """The scene after a fault. `kind` "job": all pods were deleted; else those on broken nodes, and those whose node
+def after_fault(request: Request, topology: LeafTopology, fault: Fault) -> Scene:
+    """The scene after a fault. Of kind "job": all pods were deleted; else those on broken nodes, and those whose node
     is no longer in the snapshot."""
     by_name = {pod.name: pod for pod in fault.pods}
     unnamed = {pod.rank: pod for pod in fault.pods if not pod.name}
@@ -219,7 +209,7 @@ def after_fault(request: Request, topology: LeafTopology, fault: Fault, kind: st
         if pod is not None:
             former[i] = pod
     gone = fault.faulty_names
-    kept = {i: pod for i, pod in former.items() if kind != "job" and pod.node not in gone and pod.index >= 0}
+    kept = {i: pod for i, pod in former.items() if fault.kind != "job" and pod.node not in gone and pod.index >= 0}
     return Scene(request, topology, kept, former, gone, any(_broken(request, name) for name in gone))
 
 

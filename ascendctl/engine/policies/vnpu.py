@@ -14,8 +14,9 @@ from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.running import own_rows
 from ascendctl.engine.state import State
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, own_pods
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, kept_and_lost
 from ascendctl.engine.vnpu_nodes import (
     KEYS,
     NONE,
@@ -80,8 +81,7 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Pl
 
 
 def _restart(request: Request, fault: Fault) -> Placement | Unschedulable:
-    kept = {p.name: p for p in fault.pods if fault.kind == "pod" and p.node not in fault.faulty_names and p.index >= 0}
-    lost = [p for p in fault.pods if p.name not in kept]
+    kept, lost = kept_and_lost(fault)
     gone = settle(request.state, request.cluster, request.job.namespace, lost, ())
     return _run(request, adjustments(request, fault), kept, gone)
 
@@ -127,7 +127,7 @@ def _run(
     seats = [kept[pod.name].index if pod.name in kept else -1 for pod in job.pods]
     chips = [kept[pod.name].npus if pod.name in kept else () for pod in job.pods]
     written: list[dict[str, str]] = [{} for _ in job.pods]
-    in_snapshot = {cluster.pods.names[row] for row in np.flatnonzero(own_pods(request)).tolist()}
+    in_snapshot = {cluster.pods.names[row] for row in np.flatnonzero(own_rows(cluster, job).pods).tolist()}
     for i, pod in enumerate(job.pods):
         if pod.name in kept and (text := kept[pod.name].annotations.get(NPU_CORE)):
             written[i] = {NPU_CORE: text}
