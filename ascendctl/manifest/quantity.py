@@ -27,6 +27,12 @@ def parse_quantity(value: Any) -> Decimal | None:
     return Decimal(number).scaleb(power) if abs(power) <= 100 else None
 
 
+def is_count(value: Any) -> bool:
+    """True for a quantity that is a whole number from 0, as a count of devices must be."""
+    number = parse_quantity(value)
+    return number is not None and number >= 0 and number == number.to_integral_value()
+
+
 def whole(value: Any) -> int | None:
     """A quantity as a whole number, cut towards zero as the scheduler does; None if it is no quantity."""
     number = parse_quantity(value)

@@ -12,6 +12,8 @@ from ascendctl.manifest.quantity import whole
 from ascendctl.yamlio.document import Document, FieldPath
 
 NPU_PREFIX = "huawei.com/"
+NO_NPUS = frozenset(("huawei.com/ub_rdma",))
+"""Resources under the same prefix that are shares of something else: never what a job with NPUs is about."""
 
 
 def npu_requests(spec: Any) -> dict[str, int]:
@@ -37,7 +39,7 @@ def role_of(document: Document, kind: Kind, template: Template, index: int, orig
     at: FieldPath = template.path
     spec = dig(document.value, (*at, "spec"))
     requests = npu_requests(spec)
-    resource = next(iter(requests), "")
+    resource = next((name for name in requests if name not in NO_NPUS), next(iter(requests), ""))
     maps = {
         "label": (*at, "metadata", "labels"),
         "annotation": (*at, "metadata", "annotations"),

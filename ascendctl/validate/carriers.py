@@ -9,9 +9,9 @@ from typing import Any
 from ascendctl.manifest.attributes import text_map
 from ascendctl.manifest.kinds import count_of, dig
 from ascendctl.validate.entry import Entry, PodView, mappings, pod_view
+from ascendctl.validate.ome import is_service
 from ascendctl.yamlio.document import FieldPath
 
-OME_RUNTIMES = ("ClusterServingRuntime", "ServingRuntime")
 _OME_PARTS = ("engine", "decoder", "router", "engineConfig", "decoderConfig")
 _LWS = ("spec", "leaderWorkerTemplate")
 
@@ -51,12 +51,14 @@ def _leader_worker(entry: Entry) -> Iterator[PodView]:
 
 
 def _ome(entry: Entry, part: str) -> Iterator[PodView]:
-    """One part of an OME object: a runner of its own, or a leader and workers with a runner each."""
+    """One part of an OME object: a runner of its own, or a leader and workers with a runner each. A service may leave
+    the runner to its runtime."""
     at: FieldPath = ("spec", part)
     config = entry.get(*at)
     if not isinstance(config, Mapping):
         return
-    if isinstance(config.get("runner"), Mapping):
+    bare = is_service(entry) and not any(isinstance(config.get(name), Mapping) for name in ("leader", "worker"))
+    if isinstance(config.get("runner"), Mapping) or bare:
         yield _runner(entry, part, at, at, count_of(config.get("minReplicas"), 1))
     for name in ("leader", "worker"):
         if isinstance(dig(config, (name, "runner")), Mapping):
@@ -67,7 +69,10 @@ def _ome(entry: Entry, part: str) -> Iterator[PodView]:
 def _runner(entry: Entry, role: str, at: FieldPath, meta: FieldPath, replicas: int) -> PodView:
     body = entry.get(*at)
     runner = (*at, "runner")
-    containers = ((runner, entry.get(*runner)), *mappings(body.get("containers"), (*at, "containers")))
+    own = entry.get(*runner)
+    containers = tuple(mappings(body.get("containers"), (*at, "containers")))
+    if isinstance(own, Mapping):
+        containers = ((runner, own), *containers)
     return PodView(
         role, at, meta, at, body, text_map(entry.document, (*meta, "labels")),
         text_map(entry.document, (*meta, "annotations")), containers,

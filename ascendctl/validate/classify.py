@@ -65,6 +65,10 @@ _COMPANIONS = frozenset(
         "Kustomization",
     ]
 )
+_CORE = frozenset(
+    ["Service", "ServiceAccount", "Secret", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Node"]
+)
+"""Companions without API group: Knative has a Service too, with a pod template."""
 _SERVED_AS = {"Job": "batch.volcano.sh/v1alpha1 (Volcano) or batch/v1 (Kubernetes)"}
 _MAX_TEMPLATE_DEPTH = 60
 
@@ -139,7 +143,7 @@ def _judge(document: Document, root: FieldPath, count: int, options: Options) ->
         field, found = ("apiVersion", api) if kind in _TABLE else ("kind", kind)
         message = f"{field} {found!r}: expected {expected} for kind {kind}, the API server knows no such kind"
         return entry, [Violation("DOC-03", (field,), {}, message=message, hint=f"write {field}: {expected}")]
-    if kind in _COMPANIONS and not (kind == "CronJob" and _asks_npu(value)):
+    if (kind in _COMPANIONS and not (kind in _CORE and group)) and not (kind == "CronJob" and _asks_npu(value)):
         return Entry(document, root, api, kind, COMPANION, line, count), []
     return _foreign(document, root, api, kind, line, count, options)
 

@@ -14,6 +14,13 @@ _CLOUD = re.compile(r"huawei\.com/ascend-[a-z0-9].*")
 _KOORDINATOR = frozenset(("huawei.com/npu-cpu", "huawei.com/npu-dvpp"))
 _OTHERS = {"npu.huawei.com/NPU": "another"}
 
+_OWN_FAMILIES = frozenset(("SCH", "WLD", "EXT", "RES", "SEL", "SPB", "RAB", "MLV", "TOR", "D31", "VNP", "SFT", "RSC"))
+_OWN_RULES = frozenset(
+    ("VCJ-08", "VCJ-17", "VCJ-19", "VCJ-27", "VCJ-29", "PGR-04", "PGR-05", "PGR-06", "INF-14", "INF-17", "ENV-01",
+     "ENV-03", "ENV-04", "ENV-06", "ENV-07")
+)  # fmt: skip
+_NOT_OWN = frozenset(("RES-02", "RES-13", "SCH-03"))
+
 HAMI, CLOUD, KOORDINATOR = "HAMi", "managed cloud (CCE)", "Koordinator"
 
 
@@ -56,6 +63,11 @@ def scheduler_of(entry: Entry, pod: PodView) -> str:
             return value
         return "volcano" if entry.title == "AscendJob" else ""
     return ""
+
+
+def speaks_of_npus(rule: str) -> bool:
+    """True for a rule that presumes MindCluster's own NPUs: it says nothing of pods of another dialect."""
+    return rule not in _NOT_OWN and (rule in _OWN_RULES or rule.partition("-")[0] in _OWN_FAMILIES)
 
 
 def is_foreign(entry: Entry, pod: PodView) -> bool:

@@ -115,7 +115,7 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
     root = entry.root if entry is not None else ()
     path = (*root, *violation.path)
     mark = _mark(one)
-    line, column = one.at or _position(one, mark)
+    line, column, alias = (*one.at, 0) if one.at else _position(one, mark)
     hint = hint_of(rule, violation)
     value = _value(one)
     if isinstance(value, str) and violation.rule not in _OWN_HINT and (is_placeholder(value) or value in ("x", "X")):
@@ -139,7 +139,7 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
         object=encodable(entry.object) if entry is not None else "",
         outcome=rule.outcome,
         source=rule.source,
-    ), mark.alias_line if mark is not None else 0
+    ), alias
 
 
 def encodable(text: str) -> str:
@@ -180,19 +180,21 @@ def _mark(one: Found) -> Mark | None:
     return document.marks.get(one.violation.path)
 
 
-def _position(one: Found, mark: Mark | None) -> tuple[int, int]:
-    """A scalar's own position; the key of a mapping or list; for an absent field the key of its nearest parent."""
+def _position(one: Found, mark: Mark | None) -> tuple[int, int, int]:
+    """(line, column, line of the alias that brought it or 0): of a scalar its own position; of a mapping or list its
+    key's; for an absent field its nearest parent's."""
     if mark is not None:
         unknown = one.violation.rule in ("DOC-06", "DOC-16")
-        return (mark.line, mark.column) if mark.text is not None and not unknown else (mark.key_line, mark.key_column)
+        own = mark.text is not None and not unknown
+        return (mark.line, mark.column, mark.alias_line) if own else (mark.key_line, mark.key_column, mark.alias_line)
     document = one.entry.document if one.entry is not None else one.document
     path = one.violation.path
     while path:
         path = path[:-1]
         mark = document.marks.get(path)
         if mark is not None:
-            return mark.key_line, mark.key_column
-    return one.entry.line if one.entry is not None else one.document.line, 1
+            return mark.key_line, mark.key_column, mark.alias_line
+    return one.entry.line if one.entry is not None else one.document.line, 1, 0
 
 
 def _aliases(made: Iterable[tuple[Finding, int] | None]) -> Iterator[Finding]:

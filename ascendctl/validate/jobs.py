@@ -10,12 +10,14 @@ from typing import Any
 
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.load import GROUP_NAME, document_jobs
+from ascendctl.manifest.quantity import is_count
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.catalogue import find_rule, hint_of, message_of
 from ascendctl.validate.companions import Context
-from ascendctl.validate.dialects import is_foreign, scheduler_of
+from ascendctl.validate.dialects import is_foreign
 from ascendctl.validate.entry import CARRIER, KNOWN, Entry
 from ascendctl.validate.keys import GROUP_A, GROUP_C
+from ascendctl.validate.ome import runtime_is_missing
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules.k8s_object import INFER_KINDS
 from ascendctl.yamlio.document import Document, FieldPath
@@ -32,7 +34,7 @@ def jobs_of(entry: Entry, context: Context) -> list[Job]:
     if entry.case == CARRIER:
         from ascendctl.validate.rules.ext import carrier_jobs
 
-        return [_placed(job, entry) for job in carrier_jobs(entry, context)]
+        return [_placed(job, entry) for job in carrier_jobs(entry)]
     if entry.case != KNOWN or entry.kind is None:
         return []
     siblings = [other.document for other in context.entries if other.title == "PodGroup"]
@@ -49,14 +51,16 @@ def jobs_of(entry: Entry, context: Context) -> list[Job]:
 def _placed(job: Job, entry: Entry) -> Job:
     """The job, knowing where keys that it lacks should stand."""
     on_job = entry.title in ("AscendJob", "vcjob", "PodGroup")
-    meta = ("metadata",) if on_job or not entry.pods else entry.pods[0].meta
+    start = job.source.origins.get(("role", 0))
+    pod = next((pod for pod in entry.pods if pod.path == start), entry.pods[0] if entry.pods else None)
+    meta = ("metadata",) if on_job or pod is None else pod.meta
     origins: dict[tuple[str | int, ...], FieldPath] = {
         **{("annotation", key): (*meta, "annotations", key) for key in GROUP_A},
         **{("label", key): (*meta, "labels", key) for key in GROUP_C},
         **job.source.origins,
     }
-    if job.roles and "accelerator-type" not in job.selector and entry.pods:
-        origins["selector", "accelerator-type"] = (*entry.pods[0].spec, "nodeSelector", "accelerator-type")
+    if job.roles and "accelerator-type" not in job.selector and pod is not None:
+        origins["selector", "accelerator-type"] = (*pod.spec, "nodeSelector", "accelerator-type")
     return replace(job, source=replace(job.source, origins=origins))
 
 
@@ -64,20 +68,17 @@ def judge(entry: Entry, context: Context) -> Iterator[Violation]:
     """SCH, SEL, RES and the policy's rules for every job of an object."""
     from ascendctl.validate.rules import sch
 
-    scheduled = list(sch.check(entry, context))
-    yield from scheduled
-    meant_for_volcano = entry.title in INFER_KINDS or any(
-        v.rule == "SCH-01" and v.severity in ("", "error") for v in scheduled
-    )
-    if any(is_foreign(entry, pod) for pod in entry.pods) or not (
-        meant_for_volcano or any(_by_volcano(entry, scheduler_of(entry, pod)) for pod in entry.pods)
-    ):
+    yield from sch.check(entry, context)
+    if any(is_foreign(entry, pod) for pod in entry.pods) or _is_member(entry, context):
         return
-    if _is_member(entry, context):
+    always = entry.title == "AscendJob" or entry.title in INFER_KINDS
+    if not always and not any(sch.meant_for_volcano(entry, pod) for pod in entry.pods):
         return
+    absent = not runtime_is_missing(entry, context)
+    counted = all(is_count(quantity) for pod in entry.pods for _, _, quantity in pod.npus)
     for job in jobs_of(entry, context):
         yield from sch.check_job(job, context)
-        yield from job_rules(job, context, absent=not _is_base_only(entry, context))
+        yield from job_rules(job, context, absent, counted)
 
 
 def _is_member(entry: Entry, context: Context) -> bool:
@@ -93,21 +94,9 @@ def _is_member(entry: Entry, context: Context) -> bool:
     return len(others) > 1 or entry.get("metadata", "uid") is not None
 
 
-def _by_volcano(entry: Entry, scheduler: str) -> bool:
-    return scheduler == "volcano" or (entry.title == "vcjob" and not scheduler) or entry.title == "AscendJob"
-
-
-def _is_base_only(entry: Entry, context: Context) -> bool:
-    """True for an OME InferenceService whose runtime is not at hand: rules about absent keys say nothing then."""
-    if entry.case != CARRIER:
-        return False
-    from ascendctl.validate.rules.ext import runtime_is_missing
-
-    return runtime_is_missing(entry, context)
-
-
-def job_rules(job: Job, context: Context, absent: bool = True) -> Iterator[Violation]:
-    """Selection and policy rules of one job; `absent` False: say nothing of keys that are not there."""
+def job_rules(job: Job, context: Context, absent: bool = True, counted: bool = True) -> Iterator[Violation]:
+    """Selection and policy rules of one job; `absent` False: say nothing of keys that are not there, `counted` False:
+    say nothing of NPU counts, for K8S-08 or K8S-09 refuse one."""
     from ascendctl.validate.rules import resources
 
     first = [*resources.check_job(job), *_selection(job, context, absent)]
@@ -115,7 +104,7 @@ def job_rules(job: Job, context: Context, absent: bool = True) -> Iterator[Viola
     blocks = [v for v in _superpod_advice(job, policy) if v.rule == "SPB-11"]
     yield from first
     yield from blocks
-    if any(v.rule in BLOCKING and _is_error(v) for v in (*first, *blocks)):
+    if not counted or any(v.rule in BLOCKING and _is_error(v) for v in (*first, *blocks)):
         return
     said = set()
     for violation in _handler(job, context, policy, module):

@@ -10,9 +10,11 @@ from typing import Any
 from ascendctl.manifest.kinds import dig
 from ascendctl.validate.classify import classify
 from ascendctl.validate.companions import Context, ObjectKey, index
+from ascendctl.validate.dialects import is_foreign, speaks_of_npus
 from ascendctl.validate.entry import CARRIER, COMPANION, HALF, KNOWN, UNKNOWN, Entry
 from ascendctl.validate.finding import Finding
 from ascendctl.validate.finish import Found, findings
+from ascendctl.validate.ome import merged
 from ascendctl.validate.options import Options
 from ascendctl.validate.report import Checked
 from ascendctl.validate.rule import Violation
@@ -93,7 +95,12 @@ def evaluate(loaded: Loaded, options: Options, others: Mapping[ObjectKey, Any]) 
     judged = [entry for i, entry in enumerate(loaded.entries) if i not in loaded.spoilt]
     found += [Found(_document(entry), violation, entry) for entry, violation in doc.duplicates(loaded.entries)]
     for entry in judged:
-        found += [Found(_document(entry), violation, entry) for violation in _rules(entry, context)]
+        foreign = entry.title != "AscendJob" and any(is_foreign(entry, pod) for pod in entry.pods)
+        found += [
+            Found(_document(entry), violation, entry)
+            for violation in _rules(entry, context)
+            if not (foreign and speaks_of_npus(violation.rule))
+        ]
     skipped = loaded.skipped + sum(is_plain_config_map(entry, context) for entry in judged)
     checked = Checked(
         loaded.file, loaded.documents, skipped, sum(entry.case == HALF for entry in judged),
@@ -122,18 +129,19 @@ def _rules(entry: Entry, context: Context) -> Iterator[Violation]:
         yield from doc.script_returns(entry)
         return
     yield from doc.check(entry)
+    whole = merged(entry, context)
     for name in ("k8s", KIND_FAMILIES.get(entry.title, ""), "ext" if entry.case == CARRIER else ""):
         if name:
-            yield from _family(name, entry, context)
+            yield from _family(name, whole if name == "ext" else entry, context)
     if entry.pods and entry.case != HALF:
         from ascendctl.validate.jobs import judge
         from ascendctl.validate.rules.pgr import pods
 
         yield from pods(entry, context)
-        yield from judge(entry, context)
+        yield from judge(whole, context)
     if entry.pods or entry.kind_name == "ConfigMap":
         for name in ("resources", "rsc", "env", "rtb"):
-            yield from _family(name, entry, context)
+            yield from _family(name, whole if name == "rsc" else entry, context)
 
 
 def _family(name: str, entry: Entry, context: Context) -> Iterator[Violation]:

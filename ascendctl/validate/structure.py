@@ -81,9 +81,10 @@ def without_nulls(document: Document, value: Any, path: FieldPath, out: list[Vio
             if item is None:
                 text = _text(document, here)
                 if strings:
-                    out.append(_null_label(here, key, text))
+                    known = is_known_key(key)
+                    out.append(_null_label(here, key, text, known))
                     if text:
-                        kept[key] = text
+                        kept[key] = text if known else ""
                 elif ":" in key:
                     out.append(_glued(here, key))
             elif isinstance(item, dict | list):
@@ -99,8 +100,7 @@ def without_nulls(document: Document, value: Any, path: FieldPath, out: list[Vio
     return value
 
 
-def _null_label(path: FieldPath, key: str, text: str) -> Violation:
-    known = is_known_key(key)
+def _null_label(path: FieldPath, key: str, text: str, known: bool) -> Violation:
     values = {"path": format_path(path), "key": key, "text": text or "nothing", "read": "null"}
     if not text:
         return Violation(
@@ -139,7 +139,7 @@ def _violations(
             if key not in failure.value:
                 rule = _rule(failure, key)
                 message = f"{format_path((*path, key))} is missing"
-                yield from _reported(rule or "DOC-14", (*path, key), message)
+                yield from _reported(rule or "DOC-14", (*path, key), message, f"write {key}: ...")
     elif failure.keyword == "additionalProperties":
         known = failure.schema.get("properties", {})
         for key in failure.value:

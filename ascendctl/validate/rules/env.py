@@ -11,7 +11,7 @@ from ascendctl.manifest.quantity import whole
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import is_foreign, scheduler_of
 from ascendctl.validate.entry import CARRIER, HALF, Entry, PodView, mappings
-from ascendctl.validate.keys import SYSTEM_WRITTEN
+from ascendctl.validate.keys import SYSTEM_WRITTEN, is_known_key
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.resources import WHOLE
 from ascendctl.yamlio.document import FieldPath
@@ -159,7 +159,7 @@ def _written(entry: Entry, path: FieldPath, annotations: Mapping[str, str]) -> I
     for key, value in annotations.items():
         if bound and (key in WHOLE or key in _BOUND_POD):
             yield from _bound_pod(entry.pods[0], (*path, key), key, value)
-        elif key in SYSTEM_WRITTEN or key.startswith(_INFER_OWN):
+        elif key in SYSTEM_WRITTEN or (key.startswith(_INFER_OWN) and not is_known_key(key)):
             values = {"problem": f"annotation {key} is written by the system", "advice": "remove it"}
             yield Violation("ENV-05", (*path, key), values)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ascendctl.manifest.job import Job, parse_go_int
-from ascendctl.manifest.kinds import count_of, dig
+from ascendctl.manifest.kinds import count_of
 from ascendctl.manifest.load import MIN_AVAILABLE, document_jobs
-from ascendctl.validate.carriers import OME_RUNTIMES
 from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry, PodView
+from ascendctl.validate.ome import RUNTIMES, is_service, runtime_is_missing
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.yamlio.document import Document, FieldPath
 
@@ -56,20 +56,21 @@ _SP_BLOCK = "sp-block"
 
 
 def check(entry: Entry, context: Context) -> Iterator[Violation]:
-    """EXT-01 and EXT-02; EXT-03 comes with the job (`group_violation`)."""
-    if entry.kind_name == "InferenceService" and not runtime_is_missing(entry, context):
+    """EXT-01 and EXT-02; EXT-03 comes with the job (`group_violation`). A service comes merged with its runtime."""
+    if is_service(entry):
+        unknown = runtime_is_missing(entry, context)
         for pod in entry.pods:
-            yield from _gang(entry, pod)
+            yield from _gang(pod, unknown)
     elif entry.kind_name == "StormService":
         for pod in entry.pods:
             yield from _rescheduling(entry, pod)
 
 
-def _gang(entry: Entry, pod: PodView) -> Iterator[Violation]:
-    """EXT-01."""
-    if not pod.resources or pod.path[-1] not in ("engine", "decoder"):
-        return
+def _gang(pod: PodView, unknown: bool) -> Iterator[Violation]:
+    """EXT-01; with the runtime `unknown`, only a value that is there can be wrong."""
     given = pod.annotations.get(MIN_AVAILABLE)
+    if pod.path[-1] not in ("engine", "decoder") or not (pod.resources or unknown) or (unknown and given is None):
+        return
     if given is None or parse_go_int(given) != pod.replicas:
         values = {"part": pod.path[-1], "found": "missing" if given is None else given, "replicas": pod.replicas}
         yield Violation("EXT-01", (*pod.meta, "annotations", MIN_AVAILABLE), values)
@@ -90,79 +91,47 @@ def _rescheduling(entry: Entry, pod: PodView) -> Iterator[Violation]:
         yield Violation("EXT-02", path, {**values, "advice": 'add label pod-rescheduling: "on"'})
 
 
-def runtime_is_missing(entry: Entry, context: Context) -> bool:
-    """True for an InferenceService whose runtime is not among the files of the run: what it lacks may stand there."""
-    return entry.kind_name == "InferenceService" and _runtime(entry, context) is None
-
-
-def _runtime(entry: Entry, context: Context) -> Mapping[str, Any] | None:
-    name = entry.get("spec", "runtime", "name")
-    if not isinstance(name, str):
-        return None
-    for kind in OME_RUNTIMES:
-        found = context.find(kind, entry.namespace, name)
-        if isinstance(found, Mapping) and found:
-            return found
-    return None
-
-
-def carrier_jobs(entry: Entry, context: Context) -> list[Job]:
-    """Jobs that a wrapper stands for; none for an OME runtime, which is only the base of one."""
-    if entry.kind_name in OME_RUNTIMES:
+def carrier_jobs(entry: Entry) -> list[Job]:
+    """Jobs that a wrapper stands for; none for an OME runtime, which is only the base of one. A service comes merged
+    with its runtime."""
+    if entry.kind_name in RUNTIMES:
         return []
     if entry.kind_name == "LeaderWorkerSet":
-        job = _group(entry, list(entry.pods))
-        return [job] if job is not None else []
-    base = _runtime(entry, context) if entry.kind_name == "InferenceService" else None
-    jobs = []
-    for pod in entry.pods:
-        if entry.found_templates:
-            kind, api = "Pod", "v1"
-        elif entry.kind_name == "StormService":
-            kind, api = "StatefulSet", "apps/v1"
-        else:
-            kind, api = "Deployment", "apps/v1"
-        lower = dig(base, ("spec", f"{pod.path[1]}Config", *pod.path[2:])) if base else None
-        job = _single(entry, pod, kind, api, lower)
-        if job is not None:
-            jobs.append(job)
-    return jobs
+        groups = [list(entry.pods)]
+    else:
+        groups = [[pod] for pod in entry.pods if not _in_group(entry, pod)]
+        parts = dict.fromkeys(pod.path[:-1] for pod in entry.pods if _in_group(entry, pod))
+        groups += [[pod for pod in entry.pods if pod.path[:-1] == part] for part in parts]
+    jobs = (_single(entry, *pods) if len(pods) == 1 else _group(entry, pods) for pods in groups)
+    return [job for job in jobs if job is not None]
 
 
-def _template(pod: PodView, base: Any = None) -> dict[str, Any]:
-    """A plain pod template: what the runtime says, with what the wrapper says laid over it."""
+def _in_group(entry: Entry, pod: PodView) -> bool:
+    """True for the leader and the workers of an OME service: together they are one gang."""
+    return is_service(entry) and pod.path[-1] in ("leader", "worker")
+
+
+def _template(pod: PodView) -> dict[str, Any]:
+    """A plain pod template."""
     containers = [container for _, container in pod.containers]
-    runner = dig(base, ("runner",))
-    if isinstance(runner, Mapping) and containers:
-        containers = [{**runner, **containers[0]}, *containers[1:]]
-    lower = base if isinstance(base, Mapping) else {}
-    spec = {**lower, **pod.body, "containers": containers}
-    meta = {
-        "labels": {**(lower.get("labels") or {}), **pod.labels},
-        "annotations": {**(lower.get("annotations") or {}), **pod.annotations},
-    }
-    return {"metadata": meta, "spec": spec}
+    meta = {"labels": dict(pod.labels), "annotations": dict(pod.annotations)}
+    return {"metadata": meta, "spec": {**pod.body, "containers": containers}}
 
 
-def _single(entry: Entry, pod: PodView, kind: str, api: str, base: Any) -> Job | None:
-    template = _template(pod, base)
+def _single(entry: Entry, pod: PodView) -> Job | None:
+    template = _template(pod)
     metadata = {"name": entry.name or "pod", "namespace": entry.namespace}
-    if kind == "Pod":
-        value = {
-            "apiVersion": api,
-            "kind": kind,
-            "metadata": {**metadata, **template["metadata"]},
-            "spec": template["spec"],
-        }
-        return _read(entry, value, {(): pod})
+    if entry.found_templates:
+        meta = {**metadata, **template["metadata"]}
+        return _read(entry, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}, {(): pod})
+    kind = "StatefulSet" if entry.kind_name == "StormService" else "Deployment"
     spec = {"replicas": pod.replicas, "template": template}
-    return _read(
-        entry, {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}, {("spec", "template"): pod}
-    )
+    value = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    return _read(entry, value, {("spec", "template"): pod})
 
 
 def _group(entry: Entry, pods: list[PodView]) -> Job | None:
-    """One group of a LeaderWorkerSet as a job of several tasks."""
+    """One group of a leader and its workers as a job of several tasks."""
     tasks = [{"name": pod.role, "replicas": pod.replicas, "template": _template(pod)} for pod in pods]
     value = {
         "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job",
@@ -191,7 +160,7 @@ def _back(path: FieldPath, templates: Mapping[FieldPath, PodView]) -> FieldPath:
         if rest[:1] == ("metadata",):
             return (*pod.meta, *rest[1:])
         if rest[:2] == ("spec", "containers") and len(rest) > 2 and isinstance(rest[2], int):
-            return (*pod.containers[rest[2]][0], *rest[3:]) if rest[2] < len(pod.containers) else pod.path
+            return (*pod.containers[rest[2]][0], *rest[3:])
         if rest[:1] == ("spec",):
             return (*pod.spec, *rest[1:])
         return pod.path

@@ -292,10 +292,9 @@ def _spec(at: FieldPath, spec: Any) -> Iterator[Violation]:
     if spec.get("replicas") is None:
         values = {"problem": "spec.replicas of the workload is missing", "advice": "write the pods of one instance"}
         yield Violation("INF-09", (*at, "spec", "replicas"), values)
-    for part in ("selector", "template"):
-        if not isinstance(spec.get(part), Mapping):
-            values = {"problem": f"spec.{part} of the workload is missing", "advice": f"write {part}"}
-            yield Violation("INF-09", (*at, "spec", part), values)
+    if not isinstance(spec.get("template"), Mapping):  # a missing selector is K8S-16
+        values = {"problem": "spec.template of the workload is missing", "advice": "write template"}
+        yield Violation("INF-09", (*at, "spec", "template"), values)
 
 
 def _ports(at: FieldPath, role: Mapping[str, Any], replicas: Any) -> Iterator[Violation]:
@@ -319,8 +318,9 @@ def _gang(
     path = (*at, "metadata", "labels", GANG_LABEL)
     if value is not None and value not in ("true", "false"):
         yield Violation("INF-13", path, {"value": value})
-    parallel = dig(role, ("spec", "podManagementPolicy")) == "Parallel"
-    if value == "true" and kind == "StatefulSet" and not parallel:
+    spec = role.get("spec")
+    ordered = isinstance(spec, Mapping) and bool(spec) and spec.get("podManagementPolicy") != "Parallel"
+    if value == "true" and kind == "StatefulSet" and ordered:
         yield Violation("INF-12", (*at, "spec", "podManagementPolicy"))
     own = dig(role, ("metadata", "annotations", POLICY))
     pod = dig(role, ("spec", "template", "metadata", "annotations", POLICY))

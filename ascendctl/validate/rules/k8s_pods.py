@@ -11,6 +11,7 @@ from ascendctl.manifest.quantity import parse_quantity
 from ascendctl.manifest.roles import NPU_PREFIX
 from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import CARRIER, HALF, Entry, PodView, mappings
+from ascendctl.validate.ome import inherited_volumes, is_service
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import k8s_affinity
 from ascendctl.validate.rules.k8s_object import INFER_KINDS
@@ -30,7 +31,7 @@ def check(entry: Entry, pod: PodView, context: Context) -> Iterator[Violation]:
         yield from _ports(path, container, pod)
         yield from _quantities(entry, path, container)
         yield from _environment(path, container)
-    yield from _volumes(entry, pod)
+    yield from _volumes(entry, pod, context)
     yield from k8s_affinity.expressions(pod)
     yield from _one_asks(pod)
     if entry.case == HALF:
@@ -125,8 +126,8 @@ def _environment(path: FieldPath, container: Mapping[str, Any]) -> Iterator[Viol
             yield Violation("K8S-14", (*at, "valueFrom", "fieldRef", "fieldPath"), values)
 
 
-def _volumes(entry: Entry, pod: PodView) -> Iterator[Violation]:
-    """K8S-13 beyond single fields."""
+def _volumes(entry: Entry, pod: PodView, context: Context) -> Iterator[Violation]:
+    """K8S-13 beyond single fields. The mounts of an OME service may use volumes of its runtime."""
     declared: dict[str, None] = {}
     for at, volume in mappings(pod.body.get("volumes"), (*pod.spec, "volumes")):
         name = volume.get("name")
@@ -138,8 +139,13 @@ def _volumes(entry: Entry, pod: PodView) -> Iterator[Violation]:
     claims = dig(entry.value, (*pod.path[:-1], "volumeClaimTemplates")) if pod.path else None
     for _, claim in mappings(claims, ()):
         declared[dig(claim, ("metadata", "name")) or ""] = None
+    complete = True
+    if is_service(entry):
+        inherited = inherited_volumes(entry, str(pod.path[1]), context)
+        complete = inherited is not None
+        declared.update(dict.fromkeys(inherited or ()))
     for path, container in (*pod.containers, *pod.init_containers):
-        yield from _mounts(path, container, declared)
+        yield from _mounts(path, container, declared, complete)
 
 
 def _sources(entry: Entry, at: FieldPath, volume: Mapping[str, Any]) -> Iterator[Violation]:
@@ -155,13 +161,15 @@ def _sources(entry: Entry, at: FieldPath, volume: Mapping[str, Any]) -> Iterator
         yield Violation("K8S-13", at, {**values, "advice": "keep one of them"})
 
 
-def _mounts(path: FieldPath, container: Mapping[str, Any], declared: Mapping[str, None]) -> Iterator[Violation]:
+def _mounts(
+    path: FieldPath, container: Mapping[str, Any], declared: Mapping[str, None], complete: bool
+) -> Iterator[Violation]:
     mounts = list(mappings(container.get("volumeMounts"), (*path, "volumeMounts")))
     known = ", ".join(name for name in declared if name) or "none"
     paths = set()
     for i, (at, mount) in enumerate(mounts):
         name, target = mount.get("name"), mount.get("mountPath")
-        if isinstance(name, str) and name and name not in declared:
+        if complete and isinstance(name, str) and name and name not in declared:
             values = {"problem": f"no volume is called {name!r}", "advice": f"declared are: {known}"}
             yield Violation("K8S-13", (*at, "name"), values)
         if isinstance(target, str) and target and target in paths:

@@ -13,6 +13,7 @@ from ascendctl.manifest.load import GROUP_MIN_MEMBER
 from ascendctl.manifest.quantity import whole
 from ascendctl.manifest.roles import npu_requests
 from ascendctl.validate.companions import Context
+from ascendctl.validate.dialects import is_foreign
 from ascendctl.validate.entry import Entry, PodView
 from ascendctl.validate.keys import GROUP_C
 from ascendctl.validate.rule import Rule, Violation
@@ -139,14 +140,16 @@ def _members(entry: Entry, context: Context) -> list[tuple[Entry, PodView]]:
 def _npu_workloads(entry: Entry, context: Context) -> bool:
     kinds = ("Deployment", "StatefulSet", "Job", "Pod")
     return any(
-        other.title in kinds and other.namespace == entry.namespace and any(pod.resources for pod in other.pods)
+        other.title in kinds
+        and other.namespace == entry.namespace
+        and any(pod.resources and not is_foreign(other, pod) for pod in other.pods)
         for other in context.workloads
     )
 
 
 def _resources(entry: Entry, members: list[tuple[Entry, PodView]], gang: Any) -> Iterator[Violation]:
     """PGR-02."""
-    asking = [(pod, npu_requests(pod.body)) for _, pod in members if pod.resources]
+    asking = [(pod, npu_requests(pod.body)) for owner, pod in members if pod.resources and not is_foreign(owner, pod)]
     if not asking:
         return
     resource = next(iter(asking[0][1]), "")

@@ -22,6 +22,7 @@ _PROCESS = frozenset(("retry", "recover", "recover-in-place"))
 _SYSTEM_PATHS = ("/var/log", "/etc", "/usr", "/var/lib")
 _OUTPUTS = frozenset(("output", "outputs", "out", "log", "logs"))
 _DEFAULT_GRACE = 900
+_SERVER_GRACE = 30
 
 
 def check(entry: Entry, context: Context) -> Iterator[Violation]:
@@ -34,7 +35,7 @@ def check(entry: Entry, context: Context) -> Iterator[Violation]:
     for pod in entry.pods:
         if fault == "force" and pod.body.get("hostNetwork") is True:
             yield Violation("RSC-06", (*pod.spec, "hostNetwork"))
-        yield from _grace(pod, fault, context)
+        yield from _grace(entry, pod, fault, context)
     yield from _hot_switch(entry, found, context)
     yield from _process_recovery(entry, found, notes)
     yield from _rank_table(entry, found, notes)
@@ -107,9 +108,11 @@ def _policies(entry: Entry, found: Mapping[str, Read]) -> Iterator[Violation]:
             return
 
 
-def _grace(pod: PodView, fault: str, context: Context) -> Iterator[Violation]:
-    """RSC-07."""
+def _grace(entry: Entry, pod: PodView, fault: str, context: Context) -> Iterator[Violation]:
+    """RSC-07; the server's default in an exported object is nobody's choice."""
     seconds = pod.body.get("terminationGracePeriodSeconds")
+    if seconds == _SERVER_GRACE and entry.get("metadata", "uid") is not None:
+        return
     if not isinstance(seconds, int) or seconds < 0 or not pod.resources:
         return
     path = (*pod.spec, "terminationGracePeriodSeconds")

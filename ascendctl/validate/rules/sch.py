@@ -10,7 +10,8 @@ from ascendctl.manifest.job import Job, Role
 from ascendctl.manifest.kinds import dig
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import dialect_of
-from ascendctl.validate.entry import Entry, PodView
+from ascendctl.validate.entry import CARRIER, Entry, PodView
+from ascendctl.validate.ome import RUNTIMES, runtime_is_missing
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.k8s_object import SUBDOMAIN
 from ascendctl.yamlio.document import FieldPath
@@ -102,7 +103,6 @@ RULES: tuple[Rule, ...] = (
 
 _LABELS = ("tor-affinity", "super-pod-affinity", "duo", "npu-310-strategy", "fault-scheduling")
 _DEVICES = "ASCEND_VISIBLE_DEVICES"
-_SKIPPED = frozenset(("ClusterServingRuntime", "ServingRuntime"))
 _INFER_KINDS = ("InferServiceSet", "InferService", "InstanceSet")
 
 
@@ -110,9 +110,11 @@ def check(entry: Entry, context: Context) -> Iterator[Violation]:
     """SCH-01 to 03 of one object."""
     if entry.title == "AscendJob" and context.options.gang:
         yield from _ascend_job(entry)
-    elif entry.kind_name not in _SKIPPED:
+    elif entry.kind_name not in RUNTIMES:
+        unknown = runtime_is_missing(entry, context)
         for pod in entry.pods:
-            yield from _other_scheduler(entry, pod)
+            if pod.scheduler or not unknown:
+                yield from _other_scheduler(entry, pod)
     for path in queue_paths(entry):
         name = entry.get(*path)
         if isinstance(name, str) and name and (len(name) > 253 or not SUBDOMAIN.fullmatch(name)):
@@ -139,19 +141,32 @@ def _ascend_job(entry: Entry) -> Iterator[Violation]:
 
 def _other_scheduler(entry: Entry, pod: PodView) -> Iterator[Violation]:
     """SCH-01."""
-    own = entry.get("spec", "schedulerName") if entry.title in ("vcjob", "AscendJob") else None
-    scheduler = pod.scheduler or (own if isinstance(own, str) else "")
+    scheduler = _named(entry, pod)
     if scheduler == "volcano" or (entry.title == "vcjob" and not scheduler) or dialect_of(entry, pod)[0]:
         return
-    path = (*pod.spec, "schedulerName")
     if entry.title in _INFER_KINDS and pod.resources:
         return  # INF-17 says it
-    if not pod.scheduler and scheduler:
-        path = ("spec", "schedulerName")
+    if not pod.resources and (entry.title in _INFER_KINDS or (entry.case == CARRIER and not entry.found_templates)):
+        return  # a router beside the roles with NPUs may be scheduled by anyone
+    on_job = not pod.scheduler and entry.title in ("vcjob", "AscendJob")
+    path = ("spec", "schedulerName") if on_job else (*pod.spec, "schedulerName")
     why, error = _reason(entry, pod)
     if why:
         found = f"{scheduler!r}" if scheduler else "none, so the default scheduler takes it"
         yield Violation("SCH-01", path, {"why": why, "found": found}, severity="" if error else "warning")
+
+
+def _named(entry: Entry, pod: PodView) -> str:
+    """The scheduler that the manifest names for a pod, "" if none."""
+    own = entry.get("spec", "schedulerName") if entry.title in ("vcjob", "AscendJob") else None
+    return pod.scheduler or (own if isinstance(own, str) else "")
+
+
+def meant_for_volcano(entry: Entry, pod: PodView) -> bool:
+    """True if Volcano schedules a pod, or the pod carries what only works with it. A vcjob that names no scheduler is
+    meant for Volcano (VCJ-19)."""
+    scheduler = _named(entry, pod)
+    return scheduler == "volcano" or (entry.title == "vcjob" and not scheduler) or _reason(entry, pod)[1]
 
 
 def _reason(entry: Entry, pod: PodView) -> tuple[str, bool]:

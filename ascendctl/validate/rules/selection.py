@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ascendctl.engine.select import (
+    A310,
     A310P,
     A910,
     ACCELERATOR_TYPE,
@@ -15,6 +16,7 @@ from ascendctl.engine.select import (
     DYNAMIC_VNPU,
     NPU,
     NPU_CORE,
+    STATIC_VNPU,
     select_policy,
 )
 from ascendctl.manifest.attributes import COPIED_ANNOTATIONS
@@ -162,7 +164,7 @@ def _policy_value(job: Job, product: str) -> Iterator[Violation]:
     """SEL-01 to SEL-05, SEL-12, SEL-13: does the job select a policy, and the one that it names?"""
     given, accelerator = job.policy_name, job.selector.get(ACCELERATOR_TYPE)
     if job.resource not in (A910, NPU):
-        if given is not None and job.resource:
+        if given is not None and (job.resource in (A310, A310P, NPU_CORE) or STATIC_VNPU.search(job.resource)):
             yield _annotation("SEL-13", job, resource=job.resource)
         return
     policy = select_policy(job).policy

@@ -79,6 +79,7 @@ RULES: tuple[Rule, ...] = (
 
 SOFT_SHARE_POLICY, SOFT_SHARE_LABEL = "chip1-softShareDev", "huawei.com/scheduler.softShareDev.aicoreQuota"
 SCHEDULE_POLICY, SP_BLOCK = "huawei.com/schedule_policy", "sp-block"
+A3_POLICIES = ("chip2-node16-sp", "chip2-node8-sp")
 A3_SELECTORS = ("module-a3-16-super-pod", "module-a3-8-super-pod")
 NOT_IMPORTED = "job tor affinity check failed, cluster basic-tor-node-cm is not imported"
 ILLEGAL = "job tor affinity label check failed,tor-affinity label value is {value}"
@@ -130,7 +131,8 @@ def _misfit(job: Job, config: SchedulerConfig | None) -> str:
         return "softly shared NPUs"
     if resource in ("Ascend310", "Ascend310P"):
         return f"nodes with {resource} chips"
-    if SP_BLOCK not in job.annotations and job.selector.get("accelerator-type") in A3_SELECTORS:
+    superpod = job.selector.get("accelerator-type") in A3_SELECTORS or job.policy_name in A3_POLICIES
+    if superpod and SP_BLOCK not in job.annotations:
         return "SuperPoD nodes: these have their own affinity (sp-block)"
     framework = job.labels.get("framework", "pytorch")
     if config is not None and config.nslb_version == "2.0" and framework != "pytorch":

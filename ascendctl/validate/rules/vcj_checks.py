@@ -22,6 +22,7 @@ PLUGINS = ("env", "svc", "ssh", "tensorflow", "mpi", "pytorch", "hcclrank", "ray
 _ACJ_FIELDS = ("runPolicy", "replicaSpecs", "successPolicy")
 _ACJ_ANNOTATIONS = ("recover-strategy", "wait-reschedule-timeout")
 _ACJ_LABELS = ("scaleout-type", "mind-cluster/scaling-rule", "mind-cluster/group-name", "process-recover-enable")
+_TOPOLOGY_POLICIES = ("best-effort", "restricted", "single-numa-node")
 _NO_COLON = re.compile(r"[^:]+")
 
 
@@ -49,7 +50,7 @@ def check(entry: Entry, context: Context) -> Iterator[Violation]:
     yield from _ranges(entry, tasks)
     yield from _volumes(entry)
     yield from _npus(entry)
-    yield from _topology(entry, tasks)
+    yield from _topology(entry, tasks, context)
     yield from _foreign_keys(entry)
 
 
@@ -187,16 +188,17 @@ def _npus(entry: Entry) -> Iterator[Violation]:
             return
 
 
-def _topology(entry: Entry, tasks: list[tuple[FieldPath, Mapping[str, Any]]]) -> Iterator[Violation]:
+def _topology(entry: Entry, tasks: list[tuple[FieldPath, Mapping[str, Any]]], context: Context) -> Iterator[Violation]:
     """VCJ-24, 25."""
-    for at in (("spec",), *(at for at, _ in tasks), *((*at, "partitionPolicy") for at, _ in tasks)):
+    spots = (("spec",), *(at for at, _ in tasks), *((*at, "partitionPolicy") for at, _ in tasks))
+    for at in spots if context.options.volcano == VOLCANO_RELEASES[-1] else ():
         topology = entry.get(*at, "networkTopology")
         if isinstance(topology, Mapping) and {"highestTierAllowed", "highestTierName"} <= topology.keys():
             yield Violation("VCJ-24", (*at, "networkTopology"))
     for at, task in tasks:
         policy = task.get("topologyPolicy")
-        if policy in (None, "", "none"):
-            continue
+        if policy not in _TOPOLOGY_POLICIES:
+            continue  # none, or nothing that the server takes
         inside = (*at, "template", "spec", "containers")
         for path, container in mappings(dig(task, ("template", "spec", "containers")), inside):
             asked, limit = (

@@ -12,6 +12,7 @@ from ascendctl.validate.entry import Entry, mappings
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules.vcj_checks import replicas_of, tasks_of
+from ascendctl.validate.schemas import VOLCANO_RELEASES
 from ascendctl.yamlio.document import FieldPath
 
 EVENTS = (
@@ -32,7 +33,7 @@ def check(entry: Entry, context: Context) -> Iterator[Violation]:
     for at, holder in ((("spec",), entry.get("spec")), *tasks):
         yield from _policies(list(mappings(dig(holder, ("policies",)), (*at, "policies"))), context)
     yield from _dependencies(tasks)
-    for at, task in tasks:
+    for at, task in tasks if context.options.volcano == VOLCANO_RELEASES[-1] else ():
         yield from _partitions(at, task)
 
 

@@ -12,6 +12,7 @@ from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry
 from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.validate.rules.sch import meant_for_volcano
 from ascendctl.yamlio.document import FieldPath, format_path
 
 _K35 = ("Deployment", "StatefulSet", "Job")
@@ -194,7 +195,7 @@ def _gang(entry: Entry) -> Iterator[Violation]:
     if entry.title == "StatefulSet" and effective > 1 and policy != "Parallel":
         values = {"gang": effective, "policy": policy or "OrderedReady (the default)"}
         yield Violation("WLD-04", ("spec", "podManagementPolicy"), values)
-    asks = bool(pod.resources)
+    asks = bool(pod.resources) and meant_for_volcano(entry, pod)
     if text is None and asks and pods > 1 and member <= 1:
         rule = "WLD-06" if entry.title == "Deployment" else "WLD-05"
         yield Violation(rule, (*at, MIN_AVAILABLE), {"pods": pods})
@@ -227,7 +228,7 @@ def _batch(entry: Entry) -> Iterator[Violation]:
 def _rollout(entry: Entry) -> Iterator[Violation]:
     """WLD-11."""
     pod, pods = entry.pods[0], replicas_of(entry)
-    if not pod.resources or entry.get("spec", "strategy", "type") == "Recreate":
+    if not (pod.resources and meant_for_volcano(entry, pod)) or entry.get("spec", "strategy", "type") == "Recreate":
         return
     gang = max(parse_go_int(pod.annotations.get(MIN_AVAILABLE, "")) or 1, _member(entry))
     if not 1 < gang <= pods:

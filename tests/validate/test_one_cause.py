@@ -1,0 +1,152 @@
+"""One cause, one finding (chapter 40 §3.1 no. 3), and what must stay quiet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.validate.manifests import (
+    A910,
+    DROP,
+    NPU,
+    ascend_job,
+    change,
+    deployment,
+    findings,
+    infer_service,
+    pod,
+    rules,
+    said,
+    volcano_job,
+)
+
+BOX = "/spec/template/spec/containers/0"
+SELECTOR = "/spec/template/spec/nodeSelector"
+TASK = "/spec/tasks/0"
+
+
+def counts(value: Any, resource: str = A910) -> dict[str, Any]:
+    key = resource.replace("/", "~1")
+    return {f"{BOX}/resources/requests/{key}": value, f"{BOX}/resources/limits/{key}": value}
+
+
+@pytest.mark.parametrize(("value", "rule"), [("500m", "K8S-09"), (0.5, "K8S-09"), (-1, "K8S-09"), ("8x", "K8S-08")])
+def test_a_count_that_cannot_be_read_is_not_judged(value: Any, rule: str) -> None:
+    assert rules(change(deployment(), counts(value))) == [rule, rule]
+
+
+def test_no_advice_on_a_topology_policy_that_the_server_refuses() -> None:
+    assert rules(change(volcano_job(), {f"{TASK}/topologyPolicy": "best"})) == ["DOC-10"]
+    assert rules(change(volcano_job(), {f"{TASK}/topologyPolicy": "best-effort"})) == ["VCJ-25"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({f"{TASK}/partitionPolicy": {"totalPartitions": 2, "partitionSize": 2}}, "VCJ-23"),
+        ({"/spec/networkTopology": {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "x"}}, "VCJ-24"),
+    ],
+)
+def test_fields_that_older_releases_do_not_know(changes: dict[str, Any], rule: str) -> None:
+    job = change(volcano_job(), changes)
+    assert rules(job) == [rule]
+    assert rules(job, volcano="1.12") == ["DOC-06"]
+
+
+def test_an_infer_role_without_selector_or_without_spec() -> None:
+    role = "/spec/roles/0/spec"
+    assert rules(change(infer_service(), {f"{role}/selector": DROP})) == ["K8S-16"]
+    assert rules(change(infer_service(), {role: DROP})) == ["INF-09"]
+
+
+def test_a_resource_that_is_none_has_no_policy_to_ignore() -> None:
+    job = deployment()
+    job["spec"]["template"]["spec"]["containers"][0].pop("env")
+    misspelt = change(job, {f"{BOX}/resources": {"limits": {"huawei.com/ascend910": 8}}})
+    assert [r for r in rules(misspelt) if r != "ENV-01"] == ["RES-02"]
+
+
+def test_shares_of_the_network_do_not_hide_the_npus() -> None:
+    limits = {"huawei.com/ub_rdma": 1, NPU: 8}
+    job = change(
+        deployment(),
+        {
+            f"{BOX}/resources": {"limits": limits, "requests": limits},
+            f"{BOX}/env/0/valueFrom/fieldRef/fieldPath": f"metadata.annotations['{NPU}']",
+            "/spec/template/spec/hostNetwork": True,
+            "/spec/template/metadata/annotations/huawei.com~1schedule_policy": "chip4-node-8",
+        },
+    )
+    assert {f.rule for f in findings(job) if f.severity == "error"} == {"RES-03", "SEL-01"}
+
+
+def test_a_null_that_nobody_reads_is_an_empty_label() -> None:
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: d, labels: {team: ~}}\nspec:\n  containers:\n"
+    assert said(text + "  - {name: a, image: b}\n") == {("DOC-08", "$.metadata.labels.team"): "info"}
+
+
+@pytest.mark.parametrize("text", ["xxxxxxxxxxxxxxxx", "<path/to/model>", "<image>", "/mnt/<model path>/x"])
+def test_placeholders(text: str) -> None:
+    volume = {"name": "model", "hostPath": {"path": text}}
+    job = change(deployment(), {"/spec/template/spec/volumes/1": volume})
+    assert rules(job) == ["DOC-13"]
+
+
+def test_the_services_of_other_groups_are_no_companions() -> None:
+    spec = {"template": {"spec": {"containers": [{"name": "a", "image": "b"}]}}}
+    knative = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
+    assert said(knative) == {("DOC-03", "$.kind"): "warning"}
+    assert rules(change(knative, {"/apiVersion": "v1"})) == []
+
+
+def test_switch_affinity_under_a_super_pod_policy() -> None:
+    job = ascend_job()
+    for replica in job["spec"]["replicaSpecs"].values():
+        resources = replica["template"]["spec"]["containers"][0]["resources"]
+        resources["requests"][A910] = resources["limits"][A910] = 16
+        del replica["template"]["spec"]["nodeSelector"]
+    job["metadata"]["annotations"]["huawei.com/schedule_policy"] = "chip2-node16-sp"
+    job["metadata"]["labels"]["tor-affinity"] = "normal-schema"
+    assert rules(job) == ["SPB-12", "TOR-05"]
+    job["metadata"]["annotations"]["sp-block"] = "32"
+    assert rules(job) == ["SPB-16"]
+
+
+def test_jobs_that_no_gang_scheduler_takes_lack_one_scheduler_name() -> None:
+    job = change(ascend_job(), {"/spec/schedulerName": DROP})
+    assert said(job, gang=False) == {("SCH-01", "$.spec.schedulerName"): "error"}
+
+
+def test_what_the_server_and_the_scheduler_wrote_into_exports() -> None:
+    grace = {"/spec/template/spec/terminationGracePeriodSeconds": 30,
+             "/spec/template/metadata/labels/fault-scheduling": "force"}  # fmt: skip
+    assert rules(change(deployment(), grace)) == ["RSC-07"]
+    assert rules(change(deployment(), {**grace, "/metadata/uid": "6a2d"})) == []
+    wrong_map = {"/metadata/annotations/distributed": "false"}
+    assert rules(change(pod(), wrong_map)) == ["DOC-16"]
+    assert rules(change(pod(), {**wrong_map, "/metadata/uid": "6a2d"})) == []
+
+
+def test_a_field_that_is_absent_from_an_aliased_template() -> None:
+    text = """apiVersion: mindxdl.gitee.com/v1
+kind: AscendJob
+metadata:
+  name: train
+  namespace: d
+  labels: {framework: pytorch}
+spec:
+  replicaSpecs:
+    Master: &role
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: ascend
+    Worker: *role
+"""
+    found = findings(text)
+    assert [(f.rule, f.line, f.path) for f in found] == [
+        ("ACJ-11", 14, "$.spec.replicaSpecs.Master.template.spec.containers[0].image")
+    ]
+    assert "line 15" in found[0].message
