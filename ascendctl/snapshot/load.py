@@ -23,7 +23,7 @@ from ascendctl.snapshot.config_load import (
 )
 from ascendctl.snapshot.consistency import check_nodes
 from ascendctl.snapshot.consistency_pods import check_pods
-from ascendctl.snapshot.profiles import LoadOptions, profile_of
+from ascendctl.snapshot.profiles import LoadOptions, Profile, profile_of
 from ascendctl.snapshot.rows import is_present, read_rows
 from ascendctl.topology.leaf import LeafError, LeafTopology, from_configmap
 from ascendctl.yamlio.errors import ReadError
@@ -135,6 +135,7 @@ def cluster_of(collected: Collected, config: SchedulerConfig | None, options: Lo
     config = config or _read_config(collected, options.params)
     if options.link_down:
         config = replace(config, link_down_as_network_fault=True)
+    config = _of_version(config, profile)
     clusterd = _mode(collected, config, options)
     rows = read_rows(collected, clusterd, profile, options)
     frame = build(collected, rows, config, profile, options)
@@ -168,6 +169,17 @@ def _read_config(collected: Collected, given: Mapping[str, str]) -> SchedulerCon
         collected.findings.add("S339", text, title, source=place)
 
     return config_from_params(params, note)
+
+
+def _of_version(config: SchedulerConfig, profile: Profile) -> SchedulerConfig:
+    """Without the parameters that a version of the plugin does not know."""
+    return replace(
+        config,
+        self_maintain_available_card=config.self_maintain_available_card and profile.self_maintain,
+        force_enqueue=config.force_enqueue and profile.force_enqueue,
+        prefer_previous_node=config.prefer_previous_node and profile.previous_node,
+        resource_levels=config.resource_levels if profile.resource_levels else {},
+    )
 
 
 def _mode(collected: Collected, config: SchedulerConfig, options: LoadOptions) -> bool:

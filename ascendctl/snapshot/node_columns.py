@@ -128,16 +128,17 @@ class NodeBuilder:
 
 def _is_ready(conditions: Any) -> bool:
     """The first condition Ready decides."""
-    for condition in as_list(conditions):
+    for condition in conditions if type(conditions) is list else ():
         if type(condition) is dict and condition.get("type") == "Ready":
             return condition.get("status") in ("True", True)
     return False
 
 
 def _internal_address(addresses: Any) -> str:
-    for entry in as_list(addresses):
+    for entry in addresses if type(addresses) is list else ():
         if type(entry) is dict and entry.get("type") == "InternalIP":
-            return scalar_text(entry.get("address"))
+            address = entry.get("address")
+            return address if type(address) is str else scalar_text(address)
     return ""
 
 

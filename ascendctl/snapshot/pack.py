@@ -8,13 +8,13 @@ sections, and where the sections are. Nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from ascendctl.snapshot.cluster import Chips, Cluster, JobTable, PodTable, ResourceColumns
@@ -64,7 +64,7 @@ def pack(cluster: Cluster) -> bytes:
     for kind, data in sections:
         places.append([kind, offset, len(data)])
         offset += len(data) + -len(data) % _ALIGN
-    header = orjson.dumps({"tree": tree, "sections": places})
+    header = json.dumps({"tree": tree, "sections": places}, separators=(",", ":")).encode()
     header += b" " * (-(_HEAD + len(header)) % _ALIGN)
     body = b"".join([header, *(data + b"\0" * (-len(data) % _ALIGN) for _, data in sections)])
     numbers = (FORMAT, len(header), zlib.crc32(body), 0)
@@ -136,7 +136,7 @@ def unpack(data: bytes, name: str = "snapshot") -> Cluster:
     try:
         if zero or size > len(data) - _HEAD or (_HEAD + size) % _ALIGN:
             raise _Damaged("the header does not fit")
-        cluster = _Reader(data, _HEAD + size, orjson.loads(data[_HEAD : _HEAD + size])).cluster()
+        cluster = _Reader(data, _HEAD + size, json.loads(data[_HEAD : _HEAD + size])).cluster()
         check_cluster(cluster)
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
         raise ReadError(name, f"not readable as a packed snapshot: {error}", hint) from None

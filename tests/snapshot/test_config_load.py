@@ -133,4 +133,4 @@ def test_a_lost_init_params_is_told_and_a_given_configuration_wins() -> None:
     assert cluster.config == SchedulerConfig()
     assert [d.code for d in cluster.diagnostics if d.node == ""] == ["S315"]
     own = SchedulerConfig(super_pod_size=7)
-    assert load_snapshot([o.node(), broken], own).config is own
+    assert load_snapshot([o.node(), broken], own).config == own
