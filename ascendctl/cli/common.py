@@ -211,7 +211,7 @@ def load_cluster(dump: Dump) -> Any:
     from ascendctl.snapshot.load import load_snapshot
     from ascendctl.snapshot.profiles import LoadOptions
 
-    _claim_stdin(dump.paths, "a cluster dump")
+    claim_stdin(dump.paths, "a cluster dump")
     with counting("objects of the dump read") as progress:
         options = LoadOptions(**dump.loading)
         cluster = readable(lambda: load_snapshot(list(dump.paths), options=options, progress=progress))
@@ -239,7 +239,7 @@ def _with_labels(cluster: Any, file: str) -> Any:
     return cluster
 
 
-def _claim_stdin(paths: Sequence[str], what: str) -> None:
+def claim_stdin(paths: Sequence[str], what: str) -> None:
     """Standard input can be read once: a second use in one command is an error."""
     context = click.get_current_context(silent=True)
     if "-" not in paths or context is None:
@@ -265,7 +265,7 @@ def manifest_paths(paths: Sequence[str]) -> list[str]:
         paths = ["-"]
     if not paths:
         raise click.UsageError("name a manifest, or - for standard input")
-    _claim_stdin(paths, "a manifest")
+    claim_stdin(paths, "a manifest")
     return list(paths)
 
 
@@ -286,27 +286,3 @@ def load_manifests(paths: Sequence[str]) -> list[Any]:
     if not jobs:
         raise no_jobs(found)
     return jobs
-
-
-def read_placement(path: str) -> dict[str, Any]:
-    """A PlacementResult document of a job that was placed; anything else ends the program with exit code 2."""
-    from ascendctl.yamlio.errors import ReadError
-    from ascendctl.yamlio.inputs import read_all
-
-    def read() -> dict[str, Any]:
-        documents = [d.value for d in read_all([path]) if d.value is not None]
-        found = documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else {}
-        if found.get("kind") != "PlacementResult":
-            raise ReadError(
-                path, "is not one PlacementResult document", "write it with `ascendctl place JOB -s DUMP -o json`"
-            )
-        if found.get("outcome") != "placed":
-            raise ReadError(path, f"its outcome is {found.get('outcome')!r}, so no pod of it ran anywhere")
-        pods = found.get("pods")
-        if not isinstance(pods, list) or not all(isinstance(p, dict) and isinstance(p.get("node"), str) for p in pods):
-            raise ReadError(path, "its pods are no list of pods with their nodes")
-        return found
-
-    _claim_stdin([path], "a placement")
-    document: dict[str, Any] = readable(read)
-    return document

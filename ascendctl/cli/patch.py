@@ -69,7 +69,7 @@ def command(
 
     files = _read(common.manifest_paths(manifests), in_place)
     cluster = common.load_cluster(snapshots)
-    plans = common.readable(lambda: _plans(placement)) if placement else None
+    plans = _plans(placement) if placement else None
     try:
         patch = common.readable(lambda: patch_texts(files, cluster, pin, plans, pods=pods))
     except PatchError as error:
@@ -111,20 +111,13 @@ def _read(paths: Sequence[str], in_place: bool) -> list[tuple[str, str]]:
 
 
 def _plans(path: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Placements by (namespace, job name). Raises ReadError if the file holds none."""
-    from ascendctl.yamlio.errors import ReadError
-    from ascendctl.yamlio.inputs import read_all
+    """Placements by (namespace, job name)."""
+    from ascendctl.cli.placements import read_placements
 
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    for document in read_all([path]):
-        value = document.value
-        for item in value.get("items") or () if value.get("kind") == "List" else (value,):
-            if not isinstance(item, dict) or item.get("kind") != "PlacementResult" or item.get("outcome") != "placed":
-                raise ReadError(
-                    path, "holds something else than placements", "write it with `ascendctl place JOB -s DUMP -o json`"
-                )
-            job = item.get("job") or {}
-            found[str(job.get("namespace")), str(job.get("name"))] = item
+    for document in read_placements(path):
+        job = document.get("job") or {}
+        found[str(job.get("namespace")), str(job.get("name"))] = document
     return found
 
 

@@ -78,17 +78,17 @@ def _placed(jobs: list[Any], wanted: str | None, cluster: Any, placement: str | 
     index = _pick(jobs, wanted)
     job = jobs[index]
     if placement:
+        from ascendctl.cli.placements import placement_of
         from ascendctl.engine.result import PlacedPod
 
-        document = common.read_placement(placement)
-        entries = document.get("pods") or []
+        entries = placement_of(placement, job)["pods"]
         known = [entry for entry in entries if entry.get("node") in cluster.index]
         if len(known) < len(entries) or not entries:
             raise common.Unreadable(f"{placement}: names nodes that are not in the dump")
         return job, tuple(
             PlacedPod(
-                str(entry.get("name")), str(entry.get("role")), int(entry.get("rank", 0)), entry["node"],
-                tuple(entry.get("npus") or ()), entry.get("annotations") or {}, str(entry.get("group", "")),
+                entry["name"], str(entry.get("role")), entry["rank"], entry["node"],
+                tuple(entry["npus"]), entry.get("annotations") or {}, str(entry.get("group", "")),
             )
             for entry in entries
         )  # fmt: skip

@@ -50,24 +50,36 @@ def command(
       ascendctl place job.yaml -s before/ -o json=placement.json
       ascendctl reschedule job.yaml -s after/ --previous placement.json --faulty node-7
     """
+    from ascendctl.cli.placements import placement_of
     from ascendctl.engine.api import reschedule
     from ascendctl.engine.fault import FaultError
+    from ascendctl.report.text import printable
 
     cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests([manifest])
     if len(jobs) > 1:
         raise click.UsageError(f"{manifest} holds {len(jobs)} jobs; a rescheduling is about one")
-    before = common.read_placement(previous)
+    before = placement_of(previous, jobs[0])
     fault = dict(before.get("fault") or {})
     fault.update({k: v for k, v in (("kind", kind), ("pending_sessions", pending_sessions)) if v is not None})
     fault.setdefault("kind", "auto")
     before = {**before, "fault": fault}
     nodes = [name for text in faulty for name in text.split(",") if name] or list(fault.get("nodes") or [])
+    known = {*cluster.names, *(pod["node"] for pod in before["pods"])}
+    if unknown := [name for name in nodes if name not in known]:
+        raise click.UsageError(f"--faulty: no node {unknown[0]}, neither in the dump nor in the placement")
     try:
         result = reschedule(jobs[0], cluster, before, nodes)
     except FaultError as error:
         raise common.Unreadable(f"{previous}: {error}") from None
     common.emit(outputs, lambda name: _render(result, before, name, explain, color))
+    again = sorted({pod.node for pod in getattr(result, "pods", ()) if pod.node in nodes}, key=nodes.index)
+    if again:
+        click.echo(
+            f"note: in the dump {', '.join(map(printable, again))} works, so pods return there; take the dump while "
+            "the node is down",
+            err=True,
+        )
     if result.outcome != "placed":
         raise SystemExit(common.EXIT_FINDINGS)
 

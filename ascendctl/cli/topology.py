@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from ascendctl.cli import common
@@ -101,8 +99,10 @@ def show(
 
 
 def _marks(path: str) -> dict[str, str]:
-    """Node -> ranks of the pods that a placement puts there."""
-    marks: dict[str, list[Any]] = {}
-    for pod in common.read_placement(path)["pods"]:
-        marks.setdefault(pod["node"], []).append(pod.get("rank", "?"))
+    """Node -> ranks of the pods that placements put there."""
+    from ascendctl.cli.placements import read_placements
+
+    marks: dict[str, list[int]] = {}
+    for pod in (pod for document in read_placements(path) for pod in document["pods"]):
+        marks.setdefault(pod["node"], []).append(pod["rank"])
     return {node: ",".join(map(str, ranks)) for node, ranks in marks.items()}

@@ -15,12 +15,8 @@ from ascendctl.engine.request import Request
 from ascendctl.engine.result import PlacedPod, Placement, Trace, Unschedulable
 from ascendctl.manifest.job import PodSpec
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import CHIP_NAME, MIN_AVAILABLE, OPERATOR, RANK, REAL
 
-REAL = "huawei.com/AscendReal"
-RANK = "hccl/rankIndex"
-CHIP_NAME = "node.kubernetes.io/npu.chip.name"
-OPERATOR_LABEL = "training.kubeflow.org/operator-name"
-MIN_AVAILABLE = "huawei.com/schedule_minAvailable"
 Steps = Sequence[tuple[str, Mapping[str, Any]]]
 
 
@@ -114,7 +110,7 @@ def names_real_chips(request: Request, pod: PodSpec, node: int, count: int) -> b
     job, cluster = request.job, request.cluster
     if request.selection.module == "soft_share":
         return False
-    if job.kind == "AscendJob" or OPERATOR_LABEL in job.roles[pod.role].labels:
+    if job.kind == "AscendJob" or OPERATOR in job.roles[pod.role].labels:
         return True
     allocatable = int(request.state.fixed.allocatable[node])
     return bool(cluster.has_base_info[node]) and count == allocatable == int(cluster.base_count[node])

@@ -29,9 +29,9 @@ from ascendctl.topology.hypernode_jobs import (
     read_constraint,
 )
 from ascendctl.validate.rules.multilevel import planned_pods
+from ascendctl.wellknown import POLICY
 
 MAX_SCORES = 20
-POLICY = "huawei.com/schedule_policy"
 MODE, HIGHEST_TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
 
 

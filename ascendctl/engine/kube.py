@@ -14,9 +14,8 @@ from ascendctl.engine.predicate import refuse
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.columns import StringColumn, distinct
+from ascendctl.wellknown import HOSTNAME, OPERATOR, REQUIRED, TASK_SPEC
 
-HOSTNAME = "kubernetes.io/hostname"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 CORDON = "node.kubernetes.io/unschedulable"
 Flags = NDArray[np.bool_]
 
@@ -180,7 +179,7 @@ def pod_labels(job: Job, role: Role) -> dict[str, str]:
         added = {"job-name": job.name, "group-name": "mindxdl.gitee.com", "replica-type": kind}
         added |= {
             "training.kubeflow.org/job-name": job.name,
-            "training.kubeflow.org/operator-name": "ascendjob-controller",
+            OPERATOR: "ascendjob-controller",
             "training.kubeflow.org/replica-type": kind,
         }
     elif job.kind == "vcjob":
@@ -188,7 +187,7 @@ def pod_labels(job: Job, role: Role) -> dict[str, str]:
             "volcano.sh/job-name": job.name,
             "volcano.sh/job-namespace": job.namespace,
             "volcano.sh/queue-name": job.queue,
-            "volcano.sh/task-spec": role.name,
+            TASK_SPEC: role.name,
         }
     elif job.kind == "Job":
         added = {"job-name": job.name, "batch.kubernetes.io/job-name": job.name}

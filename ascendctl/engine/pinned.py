@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.chips import chip_codes, pick_chips
 from ascendctl.engine.finish import placed, refused
-from ascendctl.engine.kube import HOSTNAME
 from ascendctl.engine.predicate import ACCEPTED
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.manifest.job import Role
+from ascendctl.wellknown import HOSTNAME, SUPER_POD_ID, SUPER_POD_RANK
 
 NOTE = (
     "every pod is pinned to a node of its own: the scheduler binds the pods there without planning the job, so nobody "
@@ -115,7 +115,7 @@ def _annotations(request: Request, role: int, node: int) -> dict[str, str]:
     if not request.job.roles[role].is_npu:
         return {}
     if _module(request) == "superpod":
-        return {"super-pod-rank": "", "super-pod-id": str(int(request.cluster.superpod[node]))}
+        return {SUPER_POD_RANK: "", SUPER_POD_ID: str(int(request.cluster.superpod[node]))}
     if _module(request) == "switch" and request.config.nslb_version == "2.0":
         return {"isSharedTor": "0", "isHealthy": "0"}
     return {}

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-NPU, A910, A310, A310P = "huawei.com/npu", "huawei.com/Ascend910", "huawei.com/Ascend310", "huawei.com/Ascend310P"
-NPU_CORE = "huawei.com/npu-core"
 ACCELERATOR_TYPE = "accelerator-type"
 
 STATIC_VNPU: Final = re.compile(r"Ascend910-(?:[2-6]|8|10|12|16)c|Ascend310P-[124]c")

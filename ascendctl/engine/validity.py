@@ -8,8 +8,8 @@ from ascendctl.engine.request import Request
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import vnpu
+from ascendctl.wellknown import MIN_AVAILABLE
 
-MIN_AVAILABLE = "huawei.com/schedule_minAvailable"
 Reason = tuple[str, str, tuple[tuple[str, str], ...]]
 
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.vnpu_templates import CHIP_310P, CHIP_SIZES, TEMPLATES, template_key
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import CHIP_NAME, NPU_CORE, REAL
 
-NPU_CORE: Final = "huawei.com/npu-core"
-REAL: Final = "huawei.com/AscendReal"
 KINDS: Final = (CHIP_310P, "Ascend910")
 VIDEO_FREE, VIDEO_SHARED, VIDEO_TAKEN = 0, 1, 2
 VIDEO_USE: Final = {"no": VIDEO_FREE, "null": VIDEO_SHARED, "yes": VIDEO_TAKEN}
@@ -58,7 +57,7 @@ KEYS: Final = tuple(TEMPLATES)
 
 def node_kinds(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
     """(chip type, chip name, server type) of every node from its labels, "" where one is missing."""
-    columns = ("accelerator", "node.kubernetes.io/npu.chip.name", "servertype")
+    columns = ("accelerator", CHIP_NAME, "servertype")
     for accelerator, name, server in zip(*(cluster.labels.column(key).to_list() for key in columns), strict=True):
         yield (accelerator or "").partition("-")[2], name or "", server or ""
 

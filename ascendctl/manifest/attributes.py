@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ascendctl.manifest.kinds import dig
+from ascendctl.wellknown import MIN_AVAILABLE, POLICY
 from ascendctl.yamlio.document import Document, FieldPath
 
 Origins = dict[tuple[str | int, ...], FieldPath]
 
 COPIED_ANNOTATIONS = (
-    "huawei.com/schedule_policy",
+    POLICY,
     "sp-block",
     "ra-block",
     "sp-fit",
-    "huawei.com/schedule_minAvailable",
+    MIN_AVAILABLE,
     "huawei.com/recover_policy_path",
     "huawei.com/infer_service_schedule",
     "huawei.com/affinity-config",

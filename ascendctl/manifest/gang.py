@@ -8,12 +8,10 @@ from dataclasses import replace
 from ascendctl.manifest.attributes import Origins, text_map
 from ascendctl.manifest.job import Job, PodSpec, Source, parse_go_int
 from ascendctl.manifest.kinds import POD, POD_GROUP, dig, kind_of, templates
-from ascendctl.manifest.pods import RANK_KEY
 from ascendctl.manifest.roles import role_of
 from ascendctl.names import natural_key
+from ascendctl.wellknown import GROUP_NAME, RANK
 from ascendctl.yamlio.document import Document
-
-GROUP_NAME = "scheduling.k8s.io/group-name"
 
 
 def gangs(documents: Sequence[Document]) -> list[tuple[Document, list[Document]]]:
@@ -61,7 +59,7 @@ def gang_job(group: Document, members: Sequence[Document]) -> Job:
 
 def _ranks(members: Sequence[Document]) -> list[int]:
     """Preset ranks; the other Pods take the smallest unused numbers in natural name order."""
-    preset = [parse_go_int(text_map(document, ("metadata", "annotations")).get(RANK_KEY, "")) for document in members]
+    preset = [parse_go_int(text_map(document, ("metadata", "annotations")).get(RANK, "")) for document in members]
     names = [natural_key(_key(document, ("metadata", "name"))[1]) for document in members]
     used, free = {rank for rank in preset if rank is not None}, 0
     ranks = [0 if rank is None else rank for rank in preset]

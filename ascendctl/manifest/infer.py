@@ -20,11 +20,10 @@ from ascendctl.manifest.kinds import (
 )
 from ascendctl.manifest.pods import expand
 from ascendctl.manifest.roles import role_of
+from ascendctl.wellknown import POLICY, SERVICE
 from ascendctl.yamlio.document import Document, FieldPath
 
 GANG_LABEL = "infer.huawei.com/gang-schedule"
-SERVICE_LABEL = "inferserviceid"
-POLICY = "huawei.com/schedule_policy"
 
 
 def infer_jobs(document: Document, kind: Kind, parts: Sequence[Template], expand_instances: bool) -> list[Job]:
@@ -44,12 +43,12 @@ def infer_jobs(document: Document, kind: Kind, parts: Sequence[Template], expand
         on_role = {what: text_map(document, (*meta, what + "s")) for what in ("label", "annotation")}
         gang = on_role["label"].get(GANG_LABEL) == "true"
         policy = on_role["annotation"].get(POLICY, role.annotations.get(POLICY, ""))
-        if policy.endswith("-sp") and SERVICE_LABEL not in on_role["label"] and SERVICE_LABEL not in role.labels:
-            role = replace(role, labels={**role.labels, SERVICE_LABEL: service})
+        if policy.endswith("-sp") and SERVICE not in on_role["label"] and SERVICE not in role.labels:
+            role = replace(role, labels={**role.labels, SERVICE: service})
         base: dict[str, dict[str, str]] = {"label": {}, "annotation": {}}
         if gang:
             base = {
-                "label": {k: v for k, v in on_role["label"].items() if k != SERVICE_LABEL},
+                "label": {k: v for k, v in on_role["label"].items() if k != SERVICE},
                 "annotation": on_role["annotation"],
             }
             origins.update({(what, k): (*meta, what + "s", k) for what, found in base.items() for k in found})

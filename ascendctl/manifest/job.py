@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ascendctl.wellknown import POLICY
 from ascendctl.yamlio.document import Document, FieldPath
 
 SUB_HEALTHY_STRATEGIES = ("ignore", "graceExit", "forceExit", "hotSwitch")
@@ -122,7 +123,7 @@ class Job:
     @property
     def policy_name(self) -> str | None:
         """The annotation huawei.com/schedule_policy; None if absent."""
-        return self.annotations.get("huawei.com/schedule_policy")
+        return self.annotations.get(POLICY)
 
     @property
     def sub_healthy_strategy(self) -> str:

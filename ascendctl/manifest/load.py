@@ -22,15 +22,15 @@ from ascendctl.manifest.kinds import (
     kind_title,
     templates,
 )
+from ascendctl.manifest.lists import flat
 from ascendctl.manifest.pods import expand
 from ascendctl.manifest.quantity import whole
 from ascendctl.manifest.roles import NPU_PREFIX, role_of
+from ascendctl.wellknown import GROUP_NAME, MIN_AVAILABLE
 from ascendctl.yamlio.document import Document, FieldPath
 
 INFER_KINDS = (INFER_SERVICE_SET, INFER_SERVICE, INSTANCE_SET)
-MIN_AVAILABLE = "huawei.com/schedule_minAvailable"
 GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
-GROUP_NAME = "scheduling.k8s.io/group-name"
 MAX_PODS = 1_000_000
 """A job of more pods is refused: no cluster has room for it, and expanding it would only burn memory."""
 
@@ -46,11 +46,11 @@ def load_jobs(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
 
 
 def jobs_of(documents: Iterable[Document]) -> list[Job]:
-    """Jobs of some documents, in their order; PodGroups among them lend their attributes to the pods that name them,
+    """Jobs of some documents, Lists included, in their order; PodGroups among them lend their attributes to the pods that name them,
     and bare Pods of one PodGroup are one job, where the first of them stands."""
     from ascendctl.manifest.gang import gang_job, gangs
 
-    known = list(documents)
+    known = flat(documents)
     first: dict[int, Job] = {}
     others: set[int] = set()
     for group, members in gangs(known):

@@ -12,6 +12,7 @@ from ascendctl.engine.result import Placement
 from ascendctl.engine.sequence import place_in_order
 from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import POD, VC_JOB, kind_of, templates
+from ascendctl.manifest.lists import objects
 from ascendctl.manifest.load import jobs_of
 from ascendctl.manifest.patch_edits import Edits, edits_of
 from ascendctl.manifest.patch_fields import HostNames
@@ -63,7 +64,7 @@ class _Run:
     """What one call works on."""
 
     files: Files
-    documents: Sequence[tuple[int, Document]]
+    documents: Sequence[Place]
     targets: Sequence[Target]
     cluster: Cluster
     names: HostNames
@@ -82,7 +83,7 @@ def patch_texts(
     written.
     """
     documents = read_files(files)
-    jobs = jobs_of(document for _, document in documents)
+    jobs = jobs_of(place.document for place in documents)
     results = place_in_order(jobs, cluster)[0] if plans is None else []
     if not all(isinstance(result, Placement) for result in results):
         return Patch(tuple((name, text, text) for name, text in files), tuple(results))
@@ -112,14 +113,14 @@ def patch_texts(
 def _patched(run: _Run, spare: Mapping[int, frozenset[str]]) -> tuple[list[str], list[Note]]:
     """The texts after patching and checking; `spare`: further nodes for the sets of some targets, by id."""
     notes: list[Note] = []
-    places = {id(document): number for number, document in run.documents}
+    places = {id(place.document): place for place in run.documents}
     texts = [text for _, text in run.files]
     if run.pods:
-        texts = _expanded(run, texts, places, notes)
+        texts = _expanded(run, texts, notes)
     for target in () if run.pods else run.targets:
         for document, edits in _edits(run, target, spare.get(id(target), frozenset()), notes):
-            number = places[id(document)]
-            texts[number] = apply(texts[number], document, edits, target.title)
+            place = places[id(document)]
+            texts[place.file] = apply(texts[place.file], place, edits, target.title)
     if run.mode != "annotate" or run.pods:
         from ascendctl.manifest.patch_check import check
 
@@ -141,30 +142,45 @@ def _joined(notes: Sequence[Note]) -> list[Note]:
     return found
 
 
-def _expanded(run: _Run, texts: list[str], places: Mapping[int, int], notes: list[Note]) -> list[str]:
+def _expanded(run: _Run, texts: list[str], notes: list[Note]) -> list[str]:
     """The texts with every workload replaced by bare Pods."""
     from ascendctl.manifest.patch_pods import pod_objects, rank_table_map
     from ascendctl.manifest.patch_stream import replaced
 
     by_name = run.mode == "nodename"
-    objects: list[dict[int, list[dict[str, Any]]]] = [{} for _ in texts]
+    made: dict[int, list[dict[str, Any]]] = {}
     for target in run.targets:
         choose_pins(target, run.cluster, "annotate")
-        made = pod_objects(target, run.cluster, run.names, by_name, notes)
-        made += rank_table_map(target, run.cluster, notes) if by_name else []
-        objects[places[id(target.document)]][target.document.index] = made
-    return [replaced(text, new) if new else text for text, new in zip(texts, objects, strict=True)]
+        found = pod_objects(target, run.cluster, run.names, by_name, notes)
+        found += rank_table_map(target, run.cluster, notes) if by_name else []
+        made[id(target.document)] = found
+    new: list[dict[int, list[Any]]] = [{} for _ in texts]
+    changed = {(p.file, p.document.index) for p in run.documents if id(p.document) in made}
+    for place in run.documents:
+        key = place.file, place.document.index
+        if key in changed:  # an item of a List becomes a document of its own, as do its neighbours
+            new[place.file].setdefault(key[1], []).extend(made.get(id(place.document), [place.document.value]))
+    return [replaced(text, parts) if parts else text for text, parts in zip(texts, new, strict=True)]
 
 
-def read_files(files: Files) -> list[tuple[int, Document]]:
-    """(index of the file, document) of all files. Raises ReadError for the first document that cannot be read."""
+@dataclass(frozen=True)
+class Place:
+    """An object: index of its file, itself, and the path that leads to it from the document (items of a List)."""
+
+    file: int
+    document: Document
+    root: FieldPath = ()
+
+
+def read_files(files: Files) -> list[Place]:
+    """The objects of all files. Raises ReadError for the first document that cannot be read."""
     found = []
     for number, (name, text) in enumerate(files):
         for document in read_documents(text, name):
             for problem in document.problems:
                 if problem.fatal:
                     raise ReadError(name, problem.message, problem.hint, problem.line, problem.column)
-            found.append((number, document))
+            found += [Place(number, part, root) for part, root in objects(document)]
     return found
 
 
@@ -263,11 +279,12 @@ def _summary(target: Target, pins: Sequence[Pin], cluster: Cluster, mode: str) -
     return Note("info", "", text, target.title)
 
 
-def apply(text: str, document: Document, edits: Edits, title: str) -> str:
-    """The text with the edits of one document. Raises PatchError if they cannot be made without touching more."""
+def apply(text: str, place: Place, edits: Edits, title: str) -> str:
+    """The text with the edits of one object. Raises PatchError if they cannot be made without touching more."""
+    index = place.document.index
     try:
         for path, copies in edits.copies:
-            text = copy_item(text, document.index, path, copies)
-        return set_fields(text, document.index, edits.changes)
+            text = copy_item(text, index, (*place.root, *path), copies)
+        return set_fields(text, index, [((*place.root, *path), value) for path, value in edits.changes])
     except EditError as error:
         raise PatchError([Note("error", "", str(error), title)]) from None

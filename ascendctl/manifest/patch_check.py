@@ -38,7 +38,7 @@ def _validate(before: Files, after: Files) -> None:
 def _replay(after: Files, targets: Sequence[Target], cluster: Cluster, mode: str) -> list[Note]:
     from ascendctl.manifest.patch import read_files
 
-    jobs = jobs_of(document for _, document in read_files(after))
+    jobs = jobs_of(place.document for place in read_files(after))
     results, _ = place_in_order(jobs, cluster)
     got = iter(zip(jobs, results, strict=True))
     notes: list[Note] = []

@@ -10,8 +10,8 @@ from typing import Any
 from ascendctl.manifest.kinds import POD, count_of, dig
 from ascendctl.manifest.patch_fields import Changes, HostNames, apart_changes, set_changes, single_changes
 from ascendctl.manifest.patch_pins import Note, Pin, Seat, Target
-from ascendctl.manifest.pods import RANK_KEY
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import RANK
 from ascendctl.yamlio.document import Document, FieldPath
 
 PLAN_KEY = "ascendctl.io/plan"
@@ -49,7 +49,7 @@ def edits_of(
             continue
         if by_name and target.kind is POD:
             edits.changes += bound_changes(value, (), seats[0], target, cluster, 1)
-            edits.changes.append((("metadata", "annotations", RANK_KEY), str(seats[0].rank)))
+            edits.changes.append((("metadata", "annotations", RANK), str(seats[0].rank)))
         elif pin.single:
             edits.changes += single_changes(value, at, pin.nodes[0], names, target.title, notes)
         else:
@@ -138,7 +138,7 @@ def _one_task(
     start: FieldPath = (*TASKS, old, "template")
     task = dig(document.value, (*TASKS, old))
     changes = single_changes(document.value, (*start, "spec"), seat.node, names, title, notes)
-    changes.append(((*start, "metadata", "annotations", RANK_KEY), str(rank)))
+    changes.append(((*start, "metadata", "annotations", RANK), str(rank)))
     changes.append(((*start, "metadata", "annotations", NPUS_KEY), _npus(seat)))
     if count_of(task.get("replicas"), 1) != 1:
         changes.append(((*TASKS, old, "replicas"), 1))

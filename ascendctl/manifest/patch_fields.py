@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 from ascendctl.manifest.kinds import dig
 from ascendctl.manifest.patch_pins import Note, PatchError
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import HOSTNAME, REQUIRED
 from ascendctl.yamlio.document import FieldPath
 
-HOSTNAME = "kubernetes.io/hostname"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 Changes: TypeAlias = "list[tuple[FieldPath, Any]]"
 
 

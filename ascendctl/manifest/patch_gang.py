@@ -8,11 +8,9 @@ from ascendctl.manifest.kinds import POD, dig
 from ascendctl.manifest.patch_edits import PLAN_KEY, Edits, bound_changes, plan_record
 from ascendctl.manifest.patch_fields import HostNames, single_changes
 from ascendctl.manifest.patch_pins import Note, PatchError, Seat, Target
-from ascendctl.manifest.pods import RANK_KEY
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import RANK, TASK_SPEC
 from ascendctl.yamlio.document import Document
-
-TASK_SPEC = "volcano.sh/task-spec"
 
 
 def gang_edits(
@@ -34,7 +32,7 @@ def gang_edits(
                 edits.changes += bound_changes(value, (), seat, target, cluster, order[seat.node])
             else:
                 edits.changes += single_changes(value, ("spec",), seat.node, names, title, notes)
-            edits.changes.append((("metadata", "annotations", RANK_KEY), str(seat.rank)))
+            edits.changes.append((("metadata", "annotations", RANK), str(seat.rank)))
             if not dig(value, ("metadata", "annotations", TASK_SPEC)):
                 edits.changes.append((("metadata", "annotations", TASK_SPEC), f"r{seat.rank}"))
             found.append((documents[i], edits))

@@ -11,6 +11,7 @@ from ascendctl.manifest.job import Job, Role
 from ascendctl.manifest.kinds import ASCEND_JOB, POD, VC_JOB, Kind, Template, dig
 from ascendctl.names import natural_order
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import HOSTNAME, NPU, TASK_SPEC
 from ascendctl.yamlio.document import Document
 
 MODES = ("auto", "hostname", "nodename", "set", "annotate")
@@ -101,7 +102,8 @@ def target_of(document: Document, kind: Kind, jobs: Sequence[Job], parts: Sequen
 
     Raises PatchError (P-01) if a pod with NPUs has no planned node.
     """
-    title = f"{jobs[0].kind} {jobs[0].namespace}/{document.value['metadata'].get('name') or jobs[0].name}"
+    named = dig(document.value, ("metadata", "name"))
+    title = f"{jobs[0].kind} {jobs[0].namespace}/{named or jobs[0].name}"
     roles: dict[int, Role] = {}
     seats: list[list[Seat]] = [[] for _ in parts]
     nodes: list[str] = []
@@ -134,7 +136,7 @@ def target_of(document: Document, kind: Kind, jobs: Sequence[Job], parts: Sequen
 def is_soft(target: Target) -> bool:
     """True if rank table and environment come from super-pod-rank, which the scheduler leaves empty on a single pin."""
     job = target.jobs[0]
-    soft = job.labels.get("super-pod-affinity") == "soft" and job.resource != "huawei.com/npu"
+    soft = job.labels.get("super-pod-affinity") == "soft" and job.resource != NPU
     return soft and target.selection.module == "superpod"
 
 
@@ -220,7 +222,7 @@ def _policy_notes(target: Target, pins: Sequence[Pin], cluster: Cluster) -> list
 def _kept_apart(target: Target, pin: Pin, cluster: Cluster, notes: list[Note]) -> Pin:
     """P-06: pods that share a set of nodes and leave chips free there must be kept off each other's nodes, unless the
     placement itself puts two on one node."""
-    from ascendctl.engine.kube import HOSTNAME, own_exclusions
+    from ascendctl.engine.kube import own_exclusions
 
     role, seats = target.roles[pin.part], target.seats[pin.part]
     chips = [int(cluster.total[cluster.index[node]]).bit_count() for node in pin.nodes]
@@ -247,7 +249,7 @@ def _own_labels(target: Target, part: int, narrow: bool) -> dict[str, str]:
     if kind is ASCEND_JOB:
         return {"job-name": job.name} | ({"replica-type": role.name.lower()} if narrow else {})
     if kind is VC_JOB:
-        return {"volcano.sh/job-name": job.name} | ({"volcano.sh/task-spec": role.name} if narrow else {})
+        return {"volcano.sh/job-name": job.name} | ({TASK_SPEC: role.name} if narrow else {})
     if job.kind == "Job":
         return {"job-name": job.name} if job.name and not narrow else {}
     if "deploy-name" in role.labels:

@@ -9,20 +9,16 @@ from typing import Any
 from ascendctl.engine.kube import pod_labels
 from ascendctl.engine.result import JobHead, PlacedPod, Placement
 from ascendctl.manifest.attributes import COPIED_ANNOTATIONS, text_map
-from ascendctl.manifest.gang import GROUP_NAME
 from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import ASCEND_JOB, POD, STATEFUL_SET, VC_JOB, dig
-from ascendctl.manifest.load import MIN_AVAILABLE
 from ascendctl.manifest.patch_edits import PLAN_KEY, bound_changes, plan_record
 from ascendctl.manifest.patch_fields import HostNames, single_changes
-from ascendctl.manifest.patch_gang import TASK_SPEC
 from ascendctl.manifest.patch_pins import Note, PatchError, Seat, Target
-from ascendctl.manifest.pods import RANK_KEY
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import GROUP_NAME, MIN_AVAILABLE, OPERATOR, RANK, TASK_SPEC
 from ascendctl.yamlio.document import FieldPath
 from ascendctl.yamlio.plan import apply_change
 
-OPERATOR_LABEL = "training.kubeflow.org/operator-name"
 PRIORITY_PATHS: tuple[FieldPath, ...] = (
     ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
     ("spec", "priorityClassName"),
@@ -104,12 +100,12 @@ def _pod(
     at = job.source.path("role", spec.role)
     template = dig(value, at)
     labels = pod_labels(job, role)
-    labels.pop(OPERATOR_LABEL, None)
-    left_out = (MIN_AVAILABLE, RANK_KEY)
+    labels.pop(OPERATOR, None)
+    left_out = (MIN_AVAILABLE, RANK)
     annotations = {key: text for key, text in role.annotations.items() if key not in left_out}
     ranked = seat is not None or job.kind == "AscendJob"
     own_role = f"r{spec.rank}" if seat is not None else role.task_spec or "helper"
-    annotations |= {GROUP_NAME: job.name, TASK_SPEC: own_role} | ({RANK_KEY: str(spec.rank)} if ranked else {})
+    annotations |= {GROUP_NAME: job.name, TASK_SPEC: own_role} | ({RANK: str(spec.rank)} if ranked else {})
     body = {"schedulerName": job.scheduler_name or "volcano"} | copy.deepcopy(dict(template.get("spec") or {}))
     if target.kind is ASCEND_JOB:
         body |= _restart_policy(dig(value, (*at[:-1], "restartPolicy")))
@@ -143,10 +139,13 @@ def _add_environment(target: Target, job: Job, spec: PodSpec, body: dict[str, An
         return
     from ascendctl.ranks.environment import pod_environment
 
-    container = next((c for c in body.get("containers") or () if c.get("name") == "ascend"), None)
+    listed = body.get("containers")
+    found = (c for c in listed if isinstance(c, dict) and c.get("name") == "ascend") if isinstance(listed, list) else ()
+    container = next(iter(found), None)
     if container is None:
         return
-    given: list[Any] = list(container.get("env") or ())
+    env = container.get("env")
+    given: list[Any] = list(env) if isinstance(env, list) else []
     known = {entry.get("name") for entry in given if isinstance(entry, Mapping)}
     placement = Placement(JobHead(job.name, job.namespace, job.kind, target.selection.policy), ())
     for variable in pod_environment(job, spec, placement):

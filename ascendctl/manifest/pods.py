@@ -9,9 +9,8 @@ from typing import Any
 from ascendctl.manifest.job import PodSpec, Role, parse_go_int
 from ascendctl.manifest.kinds import ASCEND_JOB, POD, STATEFUL_SET, VC_JOB, Kind, Template, count_of, dig
 from ascendctl.manifest.quantity import whole
+from ascendctl.wellknown import RANK
 from ascendctl.yamlio.document import Document
-
-RANK_KEY = "hccl/rankIndex"
 
 
 def expand(
@@ -32,7 +31,7 @@ def expand(
             rank = starts[index] + number
             if kind is ASCEND_JOB:
                 rank = number + (1 if leader_counts and part.role == "Worker" else 0)
-            elif role.replicas == 1 and (preset := parse_go_int(role.annotations.get(RANK_KEY, ""))) is not None:
+            elif role.replicas == 1 and (preset := parse_go_int(role.annotations.get(RANK, ""))) is not None:
                 rank = preset
             ordinal = number + (starts[index] if kind is STATEFUL_SET else 0)
             pods.append(PodSpec(_pod_name(kind, name, part.role, ordinal), index, number, rank, role.npus))

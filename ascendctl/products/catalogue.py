@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NPU, A910, A310, A310P = "huawei.com/npu", "huawei.com/Ascend910", "huawei.com/Ascend310", "huawei.com/Ascend310P"
-NPU_CORE = "huawei.com/npu-core"
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, POLICY
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Product:
     @property
     def annotations(self) -> tuple[str, ...]:
         """Job annotations that this product's policy reads."""
-        keys = ["huawei.com/schedule_policy"] if self.policies else []
+        keys = [POLICY] if self.policies else []
         keys += ["sp-block"] if self.sp_block_unit else []
         keys += ["ra-block"] if self.ra_block else []
         keys += ["huawei.com/affinity-config"] if self.multilevel else []

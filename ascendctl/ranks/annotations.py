@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ascendctl.engine.finish import CHIP_NAME, REAL
 from ascendctl.engine.result import PlacedPod, Placement
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.ranks.order import RankedPod
 from ascendctl.ranks.table import chips_of
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import CHIP_NAME, REAL
 
 SCHEDULER, DEVICE_PLUGIN, OPERATOR, VOLCANO = "scheduler", "device-plugin", "ascend-operator", "volcano-controller"
 MOUNTED = str(2**64 - 1)

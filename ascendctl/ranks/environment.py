@@ -11,10 +11,10 @@ from ascendctl.engine.result import PlacedPod, Placement
 from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import dig
 from ascendctl.manifest.quantity import whole
-from ascendctl.ranks.version import NPU, containers, logical_superpod, object_annotations, object_labels, table_block
+from ascendctl.ranks.version import containers, logical_superpod, object_annotations, object_labels, table_block
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
 
-WHOLE = (NPU, "huawei.com/Ascend310", "huawei.com/Ascend310P", "huawei.com/Ascend910")
-NPU_CORE = "huawei.com/npu-core"
+WHOLE = (NPU, A310, A310P, A910)
 SOFT_SHARE = "chip1-softShareDev"
 PORT_NAME, DEFAULT_PORT = "ascendjob-port", 2222
 TOPOLOGY_FOLDER = "/usr/local/Ascend/driver/topo/950/"

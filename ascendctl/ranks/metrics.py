@@ -23,8 +23,9 @@ from ascendctl.ranks.quality import (
     superpod_score,
 )
 from ascendctl.ranks.table import is_mindie
-from ascendctl.ranks.version import NPU, logical_superpod, object_labels, table_block, table_version
+from ascendctl.ranks.version import logical_superpod, object_labels, table_block, table_version
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, Cluster
+from ascendctl.wellknown import NPU
 
 NO_GROUPING = "none: every pair of servers uses RoCE"
 

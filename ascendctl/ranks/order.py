@@ -11,8 +11,8 @@ from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.manifest.kinds import VC_JOB, dig, kind_of
 from ascendctl.ranks.version import table_version
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import RANK
 
-RANK = "hccl/rankIndex"
 LIMIT = 1000
 """The largest rank that the vendor's documents name; the code has no limit."""
 

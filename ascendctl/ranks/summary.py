@@ -12,12 +12,12 @@ from ascendctl.ranks.order import RankedPod, ranked_pods
 from ascendctl.ranks.server import Table
 from ascendctl.ranks.table import RING_LABEL, chips_of
 from ascendctl.ranks.table_v2 import table_2_0
-from ascendctl.ranks.version import NPU, object_labels
+from ascendctl.ranks.version import object_labels
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import MIN_AVAILABLE, NPU
 
 SLICE = 800 * 1024
 """Bytes of hccl.json of one object."""
-MIN_AVAILABLE = "huawei.com/schedule_minAvailable"
 
 
 def job_summary(job: Job, pods: Sequence[PlacedPod], cluster: Cluster) -> list[dict[str, Any]]:

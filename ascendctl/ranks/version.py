@@ -8,10 +8,8 @@ from typing import Any
 from ascendctl.manifest.attributes import text_map
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.manifest.kinds import dig
+from ascendctl.wellknown import A910, NPU, POLICY
 
-NPU = "huawei.com/npu"
-A910 = "huawei.com/Ascend910"
-POLICY = "huawei.com/schedule_policy"
 SUPERPOD_POLICIES = ("chip2-node16-sp", "chip2-node8-sp", "multilevel")
 SUPERPOD_SERVERS = ("module-a3-16-super-pod", "module-a3-8-super-pod")
 VERSIONS = ("1.0", "1.2", "2.0")

@@ -32,13 +32,12 @@ from ascendctl.snapshot.pod_requests import milli
 from ascendctl.snapshot.pod_table import BoundPods, Holdings, bind, holdings, pod_table
 from ascendctl.snapshot.profiles import LoadOptions, Profile
 from ascendctl.snapshot.rows import Rows
+from ascendctl.wellknown import CHIP_NAME
 
 SOFT_LABEL = "huawei.com/scheduler.chip1softsharedev.enable"
 MEMORY_LABEL = "mind-cluster/npu-chip-memory"
-CHIP_NAME_LABEL = "node.kubernetes.io/npu.chip.name"
 DEVICE_ID_CHIP = "Ascend950"
 NO_SERVER_INDEX = -(1 << 31)
-NPU_CORE = "huawei.com/npu-core"
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def build(collected: Collected, rows: Rows, config: SchedulerConfig, profile: Pr
         is_npu |= column.codes >= 0
     device = row_columns(rows.device, nodes.names)
     effective = effective_lists(device, nodes.base, soft, is_npu, config.self_maintain_available_card, profile)
-    chip_name = nodes.labels.column(CHIP_NAME_LABEL)
+    chip_name = nodes.labels.column(CHIP_NAME)
     numbers_devices = chip_name.spread([name.startswith(DEVICE_ID_CHIP) for name in chip_name.values], False, np.bool_)
     pods = collected.pods.columns()
     bound = bind(collected, pods, {name: i for i, name in enumerate(nodes.names)})

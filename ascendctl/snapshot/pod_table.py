@@ -14,15 +14,13 @@ from ascendctl.names import natural_order
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_lists
 from ascendctl.snapshot.cluster import PodTable
 from ascendctl.snapshot.collect import Collected
-from ascendctl.snapshot.columns import StringColumn, StringTable, distinct
+from ascendctl.snapshot.columns import StringColumn, StringTable, distinct, renumber
 from ascendctl.snapshot.derive import PREFIX
 from ascendctl.snapshot.pod_columns import PodColumns
 from ascendctl.snapshot.pod_requests import MAX_UNITS
+from ascendctl.wellknown import GROUP_NAME, RANK, REAL
 
-GROUP_NAME = "scheduling.k8s.io/group-name"
-RANK_INDEX = "hccl/rankIndex"
 STATEFUL_LABEL = "statefulset.kubernetes.io/pod-name"
-REAL = "huawei.com/AscendReal"
 MAX_LIST_BYTES = 1 << 20
 MAX_PARTS = 100
 NO_RANK = -1
@@ -79,7 +77,7 @@ def _rank(text: str) -> int:
 
 def _given_ranks(pods: PodColumns) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Ranks that the pods carry, and the pods that carry none in any form."""
-    given, own = pods.annotations.column(RANK_INDEX), pods.labels.column(STATEFUL_LABEL)
+    given, own = pods.annotations.column(RANK), pods.labels.column(STATEFUL_LABEL)
     has_given = given.spread([bool(text) for text in given.values], False, np.bool_)
     by_annotation = given.spread([_rank(text) for text in given.values], NO_RANK, np.int32)
     by_label = own.spread([_rank(text.rpartition("-")[2]) for text in own.values], NO_RANK, np.int32)
@@ -123,7 +121,7 @@ def _number_open_pods(
 
 def _rank_text(pods: PodColumns, row: int) -> str:
     """The text that a pod's rank is taken from; used ranks are compared as texts."""
-    given = pods.annotations.get(row, RANK_INDEX) or ""
+    given = pods.annotations.get(row, RANK) or ""
     if given and pods.phase.get(row) != "Failed":
         return given
     own = pods.labels.get(row, STATEFUL_LABEL)
@@ -275,7 +273,5 @@ def pod_table(pods: PodColumns, bound: BoundPods, held: Holdings, resources: Seq
 
 def _taken(table: StringTable, rows: NDArray[np.int64]) -> StringTable:
     """Some rows of a table, values numbered again."""
-    from ascendctl.snapshot.columns import renumber
-
     columns = {key: renumber(column.codes[rows], column.values) for key, column in table.columns.items()}
     return StringTable(len(rows), {key: column for key, column in columns.items() if column.values})

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from ascendctl.manifest.job import Job
-from ascendctl.manifest.load import GROUP_NAME, document_jobs
+from ascendctl.manifest.load import document_jobs
 from ascendctl.manifest.quantity import is_count
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.catalogue import find_rule, hint_of, message_of
@@ -20,6 +20,7 @@ from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.ome import runtime_is_missing
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules.k8s_object import INFER_KINDS
+from ascendctl.wellknown import GROUP_NAME
 from ascendctl.yamlio.document import Document, FieldPath
 
 BLOCKING = frozenset(("SEL-01", "SEL-02", "SEL-03", "SEL-05", "RES-02", "SPB-11"))

@@ -22,6 +22,8 @@ from ascendctl.validate.schemafields import best_place, nearest_field
 from ascendctl.yamlio.document import Document, FieldPath, format_path
 
 LABEL_MAPS = frozenset(("labels", "annotations", "nodeSelector", "matchLabels"))
+_MAX_INTEGRAL = 1e21
+"""Below this a float without fraction reaches the server as an integer (chapter 40 §8.2)."""
 REPORTED = ("DOC", "K8S")
 """Families whose rules the schema decides alone; the rest of x-rule is for editors, code judges those."""
 
@@ -209,7 +211,7 @@ def _wrong_type(
         text = _text(document, path) if scalar else ""
         fixes.append((failure.path, not scalar))
         key = str(path[-1]) if path and isinstance(path[-1], str) else ""
-        values = {"path": format_path(path), "key": key, "text": text or found}
+        values = {"path": format_path(path), "key": key, "text": text or found, "read": _read_as(text, value)}
         if rule == "DOC-07" and isinstance(value, bool):
             yield Violation("DOC-08", path, {**values, "read": "true" if value else "false"})
         elif rule == "DOC-07":
@@ -233,6 +235,13 @@ def _wrong_type(
         fixes.append((failure.path, True))
         expects = failure.schema.get("x-expects", "must be a number or a text")
         yield from _reported(rule or "DOC-11", path, f"{format_path(path)} {expects}, found {found}")
+
+
+def _read_as(text: str, value: Any) -> str:
+    """What a plain scalar is taken for where its text does not show it: 08, 7e6, yes."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _MAX_INTEGRAL
+    shown = json.dumps(int(value) if whole else value) if isinstance(value, bool | int | float) else text
+    return f", read as {shown}" if text and shown != text else ""
 
 
 def _reported_type(rule: str, path: FieldPath, values: Mapping[str, Any]) -> Iterator[Violation]:

@@ -94,7 +94,7 @@ def test_manifest_without_a_job(world: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_where_a_file_must_stand(world: Path, tmp_path: Path) -> None:
-    assert "is not one PlacementResult" in refused(
+    assert "is not a PlacementResult document" in refused(
         ascendctl("reschedule", world / "job.yaml", "-s", world / "dump", "--previous", world / "job.yaml")
     )
     text = refused(ascendctl("snapshot", "show", world / "dump", "-o", f"json={tmp_path}"))

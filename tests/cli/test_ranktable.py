@@ -114,7 +114,9 @@ def test_refusals(tmp_path: Path, a2: Path) -> None:
     shared = saved(tmp_path, vcjob({"w": (2, 4)}, plugins="env: []"))
     result = run("ranktable", shared, "-s", a2)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: vcjob default/demo-vc: RT-05: pods demo-vc-w-0 and demo-vc-w-1 share node n1")
+    assert result.stderr.startswith(
+        "error: vcjob default/demo-vc: RT-05: pods demo-vc-w-0 and demo-vc-w-1 share node n1"
+    )
     assert "RT-06" in run("ranktable", shared, "-s", a2, "--server-id", "host-ip").stderr
     big = saved(tmp_path, acjob({"Master": (1, 8), "Worker": (9, 8)}), "big.yaml")
     result = run("ranktable", big, "-s", a2)

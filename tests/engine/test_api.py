@@ -77,7 +77,10 @@ def test_a3_pods_without_npus():
 
 def test_invalid_says_what_is_allowed():
     result = place(job(3), BIG)
-    assert result.message == "3 NPUs per pod (worker) are illegal for policy module: allowed are 1, 2, 4, 8"
+    assert result.message == (
+        "3 NPUs per pod (worker) are illegal for policy module: allowed are 1, 2, 4, 8, for the chips are wired in two "
+        "rings of 4"
+    )
     assert result.to_dict()["findings"] == [{"rule": "RES-04", "message": result.message}]
 
 

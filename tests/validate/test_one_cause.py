@@ -150,3 +150,24 @@ spec:
         ("ACJ-11", 14, "$.spec.replicaSpecs.Master.template.spec.containers[0].image")
     ]
     assert "line 15" in found[0].message
+
+
+def test_messages_tell_what_a_scalar_is_read_as() -> None:
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: d, labels: {rev: 7e6, day: 20250102}}\nspec:\n"
+    found = findings(text + "  containers: [{name: a, image: b, env: [{name: E, value: 08}, {name: F, value: yes}]}]\n")
+    messages = [f.message for f in found]
+    assert "found a number (7e6, read as 7000000)" in messages[0]
+    assert "found a number (20250102)" in messages[1]
+    assert "found 08, read as 8" in messages[2]
+    assert "found yes, read as true" in messages[3]
+
+
+def test_hints_name_the_policies_by_product() -> None:
+    job = deployment()
+    box = job["spec"]["template"]["spec"]["containers"][0]
+    box["resources"] = {"limits": {NPU: 8}}
+    del box["env"]
+    del job["spec"]["template"]["metadata"]["annotations"]["huawei.com/schedule_policy"]
+    hint = next(f.hint for f in findings(job) if f.rule == "SEL-02")
+    assert "chip8-node8 (Atlas 850, standard cluster)" in hint
+    assert "chip8-node8-ra64-sp (Atlas 950 SuperPoD)" in hint

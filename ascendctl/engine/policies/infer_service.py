@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
-
-LABEL = "inferserviceid"
+from ascendctl.wellknown import SERVICE, SUPER_POD_ID
 
 
 def service_pods(cluster: Cluster, job: Job) -> NDArray[np.bool_]:
     """bool[M]: unfinished pods of other jobs of the same inference service; none if the job belongs to no service."""
-    pods, jobs, service = cluster.pods, cluster.jobs, job.labels.get(LABEL, "")
+    pods, jobs, service = cluster.pods, cluster.jobs, job.labels.get(SERVICE, "")
     if not service or not jobs.names:
         return np.zeros(len(pods.names), dtype=np.bool_)
-    members = jobs.labels.column(LABEL).equals(service) & ~jobs.named(job.namespace, job.name)
+    members = jobs.labels.column(SERVICE).equals(service) & ~jobs.named(job.namespace, job.name)
     mask = pods.active & (pods.job >= 0)
     mask[mask] = members[pods.job[mask]]
     return mask
@@ -28,7 +27,7 @@ def service_pods(cluster: Cluster, job: Job) -> NDArray[np.bool_]:
 def service_superpods(cluster: Cluster, job: Job) -> frozenset[int]:
     """Ids of the SuperPoDs where the service runs: annotation super-pod-id of its pods, else the SuperPoD of their
     node."""
-    column = cluster.pods.annotations.column("super-pod-id")
+    column = cluster.pods.annotations.column(SUPER_POD_ID)
     found = set()
     for row in np.flatnonzero(service_pods(cluster, job)).tolist():
         given = parse_go_int(column.get(row) or "")

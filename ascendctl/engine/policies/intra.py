@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.fault import Fault, FormerPod, settle
 from ascendctl.engine.finish import best_scores, placed, refused
-from ascendctl.engine.kube import HOSTNAME, Exclusion, excluded_nodes, own_exclusions
+from ascendctl.engine.kube import Exclusion, excluded_nodes, own_exclusions
 from ascendctl.engine.policies.intra_turn import Turn, offer, seat
 from ascendctl.engine.predicate import refuse
 from ascendctl.engine.request import Request
@@ -26,6 +26,7 @@ from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import counts, inference
+from ascendctl.wellknown import HOSTNAME, NPU
 
 DUO_LABEL, DUO = "infer-card-type", "card-300i-duo"
 NO_NODE_INTERNAL_TRAFFIC = ("chip1-node8", "chip1-node16", "chip4-node8", "chip4-node16", "chip8-node8")
@@ -165,7 +166,7 @@ def _notes(request: Request, seats: _Seats) -> list[str]:
         notes.append("without label distributed=true a pod may be split over half cards, and nodes are not ranked")
     nodes = [n for i, n in enumerate(seats.nodes) if n >= 0 and job.roles[job.pods[i].role].is_npu]
     shared = shared_nodes(request.cluster, nodes)
-    if shared and job.distributed and (policy in NO_NODE_INTERNAL_TRAFFIC and job.resource == "huawei.com/npu"):
+    if shared and job.distributed and (policy in NO_NODE_INTERNAL_TRAFFIC and job.resource == NPU):
         notes.append(
             f"several pods of the job share {', '.join(shared[:3])}{' ...' if len(shared) > 3 else ''}: collective "
             "communication between pods on one node is not supported; a podAntiAffinity keeps them apart"

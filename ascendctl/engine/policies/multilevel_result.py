@@ -20,8 +20,8 @@ from ascendctl.engine.state import State
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE
 from ascendctl.topology.diagnose import tree_problems
 from ascendctl.topology.tree import Tree
+from ascendctl.wellknown import BATCH
 
-BATCH_LABEL = "podgroup-sched-enable"
 TARGET_SCORE = 100_000_000
 SUB_HEALTH_DEDUCTION = 1
 FAULT_DEDUCTION = 64
@@ -155,7 +155,7 @@ def _scores(
         return ()
     score = np.where(codes == ACCEPTED, 0, REFUSED).astype(np.int64)
     first = job.roles[context.role(pending[0])].task_spec
-    if job.labels.get(BATCH_LABEL) == "true":
+    if job.labels.get(BATCH) == "true":
         for slot in pending:
             if job.roles[context.role(slot)].task_spec == first:
                 score[nodes[slot]] = TARGET_SCORE - slot

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.chips import chip_codes
 from ascendctl.engine.finish import refused
-from ascendctl.engine.policies.infer_service import LABEL, service_pods
+from ascendctl.engine.policies.infer_service import service_pods
 from ascendctl.engine.policies.rack_infer import place_service
 from ascendctl.engine.policies.rack_order import Nodes, Refusal, Run, Sizes, count, group
 from ascendctl.engine.policies.rack_strategies import SUPER_PODS, run_chain, start_strategy
@@ -20,6 +20,7 @@ from ascendctl.engine.result import Unschedulable
 from ascendctl.engine.state import State
 from ascendctl.manifest.job import Job
 from ascendctl.validate.rules.rack import RACK_NODES
+from ascendctl.wellknown import SERVICE
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def npu_pods(job: Job) -> list[int]:
 
 def is_service(job: Job) -> bool:
     """True for an instance of an inference service, which has its own way of planning (chapter 21 §8.1)."""
-    return bool(job.labels.get(LABEL))
+    return bool(job.labels.get(SERVICE))
 
 
 def candidates(request: Request, state: State, sizes: Sizes, role: int) -> Candidates:
@@ -91,7 +92,7 @@ def fill(request: Request, run: Run) -> Refusal | None:
     hosts = cluster.pods.node[service_pods(cluster, job)]
     racks = set(zip(cluster.superpod[hosts].tolist(), cluster.rack[hosts].tolist(), strict=True))
     shown = ", ".join(f"{s}/{r}" for s, r in sorted(racks)) or "none"
-    run.say(f"inference service {job.labels[LABEL]}: racks of its other jobs (SuperPoD/rack): {shown}")
+    run.say(f"inference service {job.labels[SERVICE]}: racks of its other jobs (SuperPoD/rack): {shown}")
     refusal = place_service(run, racks)
     if refusal or run.placed >= run.sizes.pods:
         return refusal

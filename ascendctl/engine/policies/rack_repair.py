@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ascendctl.engine.fault import Fault, FormerPod, only_fault_pods
 from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, count
 from ascendctl.manifest.job import Job, parse_go_int
+from ascendctl.wellknown import SUPER_POD_RANK
 
 RACK_STAGE, SUPER_POD_STAGE, JOB_STAGE = 3, 6, 12
 """Pending sessions at which stages 2, 3 and 4 begin."""
@@ -48,7 +49,7 @@ def former_blocks(fault: Fault, size: int) -> dict[int, tuple[FormerPod, ...]]:
     for pod in fault.pods:
         block = listed.get(pod.node)
         if block is None:
-            block = parse_go_int(pod.annotations.get("super-pod-rank", ""))
+            block = parse_go_int(pod.annotations.get(SUPER_POD_RANK, ""))
         groups.setdefault(pod.rank // size if block is None else block, []).append(pod)
     return {block: tuple(groups[block]) for block in sorted(groups)}
 

@@ -18,6 +18,7 @@ from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.state import State, usable
 from ascendctl.engine.wired.masks import ids
+from ascendctl.wellknown import BATCH
 
 PLANNED_SCORE = 100_000_000
 LAST_FAULT_NODE = 64
@@ -179,6 +180,6 @@ def _scores(
     scores = np.where(codes == ACCEPTED, 0, REFUSED).astype(np.int64)
     first = next((i for i in sorted(seats) if seats[i].npus is None), None)
     if first is not None and job.pods[first].rank not in unplanned:
-        node, batch = seats[first].node, job.labels.get("podgroup-sched-enable") == "true"
+        node, batch = seats[first].node, job.labels.get(BATCH) == "true"
         scores[node] = planned_score(job.pods[first].rank, batch, bool(cluster.sub_healthy[node]), node in fault_nodes)
     return best_scores(cluster, scores)

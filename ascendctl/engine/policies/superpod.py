@@ -16,10 +16,10 @@ from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
+from ascendctl.wellknown import BATCH, SUPER_POD_ID, SUPER_POD_RANK
 
 PLANNED_SCORE = 100_000_000
 SCORE_WEIGHT = 100
-BATCH = "podgroup-sched-enable"
 
 
 def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
@@ -137,7 +137,7 @@ def finish(
 
 
 def _annotations(scene: Scene, blocks: Mapping[int, int], node: int) -> dict[str, str]:
-    return {"super-pod-rank": str(blocks[node]), "super-pod-id": str(int(scene.superpod[node]))}
+    return {SUPER_POD_RANK: str(blocks[node]), SUPER_POD_ID: str(int(scene.superpod[node]))}
 
 
 def _score(scene: Scene, pod: int, node: int) -> int:

@@ -16,8 +16,7 @@ from ascendctl.engine.policies.superpod_scene import ATLAS_850
 from ascendctl.engine.request import Request
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE
-
-RANK, HOME = "super-pod-rank", "super-pod-id"
+from ascendctl.wellknown import SUPER_POD_ID, SUPER_POD_RANK
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _blocks(order: Sequence[int], former: Mapping[int, FormerPod], fault: Fault,
     home = {}
     for position, i in enumerate(order):
         pod = former.get(i)
-        number = _id(pod.annotations.get(RANK, "")) if pod else None
+        number = _id(pod.annotations.get(SUPER_POD_RANK, "")) if pod else None
         if number is None and pod:
             number = listed.get(pod.node)
         home[i] = position // size if number is None else number
@@ -125,7 +124,7 @@ def _superpod(request: Request, pods: Sequence[FormerPod]) -> int:
     """SuperPoD of a logical SuperPoD: that of its first node, by annotation super-pod-id if the node is gone; -1 if
     nobody knows."""
     for pod in pods:
-        told = _id(pod.annotations.get(HOME, ""))
+        told = _id(pod.annotations.get(SUPER_POD_ID, ""))
         known = int(request.cluster.superpod[pod.index]) if pod.index >= 0 else told
         if known is not None:
             return known

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.chips import chip_codes, chip_order, pick_masks
-from ascendctl.engine.policies.infer_service import LABEL, service_superpods
+from ascendctl.engine.policies.infer_service import service_superpods
 from ascendctl.engine.policies.superpod_mindie import affine_nodes, affinity_labels, is_mindie
 from ascendctl.engine.policies.superpod_plan import Demand, Plan, gather, plan_affine, plan_queues, plan_service
 from ascendctl.engine.policies.superpod_queues import Shape
@@ -17,6 +17,7 @@ from ascendctl.engine.predicate import ACCEPTED, CODES, refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.state import State, usable
 from ascendctl.manifest.job import Role
+from ascendctl.wellknown import SERVICE
 
 ATLAS_850 = "chip8-node8-sp"
 
@@ -102,7 +103,7 @@ def narrow(scene: Scene) -> tuple[NDArray[np.bool_], tuple[str, str] | None]:
 def path_of(request: Request) -> str:
     """Which path plans the job: infer, mindie or queues."""
     labels = request.job.labels
-    if labels.get(LABEL):
+    if labels.get(SERVICE):
         return "infer"
     return "mindie" if is_mindie(labels) and request.selection.policy != ATLAS_850 else "queues"
 

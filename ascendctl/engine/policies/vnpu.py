@@ -20,7 +20,6 @@ from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, 
 from ascendctl.engine.vnpu_nodes import (
     KEYS,
     NONE,
-    NPU_CORE,
     TEMPLATE_NAMES,
     VIDEO_FREE,
     VIDEO_TAKEN,
@@ -45,6 +44,7 @@ from ascendctl.manifest.job import Job, Role
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import vnpu as rules
+from ascendctl.wellknown import NPU_CORE
 
 LEVEL, VIDEO = "vnpu-level", "vnpu-dvpp"
 FIRST, NEXT = 16, 8

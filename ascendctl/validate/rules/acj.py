@@ -372,7 +372,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         "a MindSpore Scheduler asks for no NPU under a policy without exemption",
         "the Scheduler asks for no NPU: under {policy} every pod must ask for 8",
-        "ask for 8 NPUs in the Scheduler too",
+        "ask for 8 NPUs in the Scheduler too; no annotation exempts it under this policy",
         _AJ,
         ("850-sp", "950"),
         outcome="PEND-V",

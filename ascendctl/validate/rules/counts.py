@@ -14,13 +14,18 @@ SKIP = "huawei.com/skip-ascend-plugin"
 FULL_NODE_PRODUCTS = ("a800", "a300t", "a300t-a2", "a2", "a3-pod")
 """Products whose tables recommend or demand whole nodes for distributed jobs (chapter 40 §4)."""
 
+_WIRED = {
+    "rings": "for the chips are wired in two rings of 4", "box16": "for the chips are two groups of 8, used in pairs",
+    "base": "for the chips are one ring of 4",
+}  # fmt: skip
+"""Rule of a wiring -> why it refuses a count that a node could give."""
 _A3 = ("800-a3", "a3-8", "a3-pod")
 _MESH = ("350-4p-8", "350-4p-16", "a800")
 
 RULES: tuple[Rule, ...] = (
     Rule(
         "RES-04", "error", "a pod asks for a number of NPUs that the policy refuses",
-        "{count} NPUs per pod ({role}) are illegal for policy {policy}: allowed are {allowed}",
+        "{count} NPUs per pod ({role}) are illegal for policy {policy}: allowed are {allowed}, {why}",
         "ask for {allowed} NPUs per pod", outcome="PEND-V", source="chapter 10 §5.5",
         about="One pod runs on one node; the counts follow from the wiring inside it (HCCS rings need 1, 2, 4 or 8).",
         wrong="huawei.com/Ascend910: 3    # Atlas 800 training server", right="huawei.com/Ascend910: 4",
@@ -93,7 +98,9 @@ def check(job: Job, policy: str) -> list[Violation]:
     for i, role in enumerate(job.roles):
         if role.is_npu and role.replicas and (not 1 <= role.npus <= wiring.max_node or role.npus in wiring.illegal):
             legal = (n for n in range(1, wiring.max_node + 1) if n not in wiring.illegal)
-            return [_violation("RES-04", job, i, INVALID, allowed=in_words(legal), policy=policy)]
+            why = _WIRED.get(wiring.rule, "") if role.npus in wiring.illegal else ""
+            why = why or f"for a node has at most {wiring.max_node}"
+            return [_violation("RES-04", job, i, INVALID, allowed=in_words(legal), policy=policy, why=why)]
     return []
 
 

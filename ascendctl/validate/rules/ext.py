@@ -8,11 +8,12 @@ from typing import Any
 
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.manifest.kinds import count_of
-from ascendctl.manifest.load import MIN_AVAILABLE, document_jobs
+from ascendctl.manifest.load import document_jobs
 from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry, PodView
 from ascendctl.validate.ome import RUNTIMES, is_service, runtime_is_missing
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.wellknown import MIN_AVAILABLE
 from ascendctl.yamlio.document import Document, FieldPath
 
 RULES: tuple[Rule, ...] = (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ascendctl.manifest.infer import GANG_LABEL, POLICY
+from ascendctl.manifest.infer import GANG_LABEL
 from ascendctl.manifest.kinds import dig
 from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry, PodView, mappings
 from ascendctl.validate.placeholders import shorten
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.k8s_object import DNS_LABEL
+from ascendctl.wellknown import POLICY
 from ascendctl.yamlio.document import FieldPath
 
 _ALL = ("InferServiceSet", "InferService", "InstanceSet")

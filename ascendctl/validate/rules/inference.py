@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from ascendctl.engine.select import A310, A310P
+from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.wellknown import A310, A310P
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
 INVALID = "InvalidResourceRequest"
 STRATEGY, DUO, DISTRIBUTED = "npu-310-strategy", "duo", "distributed"
-LIMITS: Final[Mapping[str, int]] = {"310-card": 64, "310-chip": 64, "310P": 64, "duo-card": 32, "duo-chip": 16}
+LIMITS: Final[Mapping[str, int]] = {
+    policy: WIRINGS[policy].max_node for policy in ("310-card", "310-chip", "310P", "duo-card", "duo-chip")
+}
 """Policy -> the largest count that the scheduler's job check lets through."""
 AFFINE: Final = 8
 """Largest count of free or requested chips that the Duo tables rank."""

@@ -9,10 +9,9 @@ from ascendctl.manifest.kinds import dig
 from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry, PodView, mappings
 from ascendctl.validate.rule import Violation
+from ascendctl.wellknown import HOSTNAME, REQUIRED
 from ascendctl.yamlio.document import FieldPath, format_path
 
-HOSTNAME = "kubernetes.io/hostname"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _JOB_KEYS = {
     "vcjob": ("volcano.sh/job-name",),
@@ -57,10 +56,10 @@ def _expression(expression: Mapping[str, Any], at: FieldPath) -> Iterator[Violat
 def anti_affinity_terms(pod: PodView) -> Iterator[tuple[FieldPath, Mapping[str, Any], bool]]:
     """(path, term, required) of the terms of podAntiAffinity."""
     base = (*pod.spec, "affinity", "podAntiAffinity")
-    for part in (_REQUIRED, _PREFERRED):
+    for part in (REQUIRED, _PREFERRED):
         items = dig(pod.body, ("affinity", "podAntiAffinity", part))
         for at, item in mappings(items, (*base, part)):
-            if part == _REQUIRED:
+            if part == REQUIRED:
                 yield at, item, True
             elif isinstance(item.get("podAffinityTerm"), Mapping):
                 yield (*at, "podAffinityTerm"), item["podAffinityTerm"], False

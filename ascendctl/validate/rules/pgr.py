@@ -17,6 +17,7 @@ from ascendctl.validate.dialects import is_foreign
 from ascendctl.validate.entry import Entry, PodView
 from ascendctl.validate.keys import GROUP_C
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.wellknown import GROUP_NAME, MIN_AVAILABLE
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -107,7 +108,6 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-GROUP_NAME, MIN_AVAILABLE = "scheduling.k8s.io/group-name", "huawei.com/schedule_minAvailable"
 _BUDGETS = ("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable")
 _BUDGET = re.compile(r"[1-9][0-9]*|[1-9][0-9]?%")
 

@@ -234,7 +234,7 @@ def check(job: Job, config: SchedulerConfig | None) -> list[Violation]:
         ]
     else:
         steps += [
-            lambda: superpod.total_is_blocks(job, COUNT_REASON),
+            lambda: superpod.total_is_blocks(job, NODE_NPUS, COUNT_REASON),
             lambda: _total_is_racks(job),
             lambda: superpod.pods_take_whole_nodes(job, NODE_NPUS, False, COUNT_REASON),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ascendctl.engine.select import NPU_CORE, STATIC_VNPU
+from ascendctl.engine.select import STATIC_VNPU
 from ascendctl.manifest.job import Job
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import HAMI, dialect_of, dropped_companions, scheduler_of
@@ -12,6 +12,7 @@ from ascendctl.validate.entry import CARRIER, HALF, Entry
 from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.wellknown import NPU_CORE
 from ascendctl.yamlio.document import FieldPath
 
 WHOLE = ("huawei.com/Ascend910", "huawei.com/npu", "huawei.com/Ascend310", "huawei.com/Ascend310P")

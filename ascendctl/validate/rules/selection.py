@@ -7,15 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ascendctl.engine.select import (
-    A310,
-    A310P,
-    A910,
     ACCELERATOR_TYPE,
     BY_ACCELERATOR,
     BY_ANNOTATION,
     DYNAMIC_VNPU,
-    NPU,
-    NPU_CORE,
     STATIC_VNPU,
     select_policy,
 )
@@ -26,6 +21,7 @@ from ascendctl.validate.keys import LABELS, POLICIES
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.counts import products_of
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
 
 POLICY, RING, SP_BLOCK = "huawei.com/schedule_policy", "ring-controller.atlas", "sp-block"
 BATCH: Final = "podgroup-sched-enable"
@@ -194,10 +190,10 @@ def _policy_value(job: Job, product: str) -> Iterator[Violation]:
 
 
 def _npu_policies(accelerator: str | None) -> str:
-    """The policies of huawei.com/npu products, of the one that the selector names where it does."""
+    """The policies of huawei.com/npu products by product, of the one that the selector names where it does."""
     offering = [p for p in CATALOGUE if p.resource == NPU and p.policies]
     named = [p for p in offering if accelerator in p.accelerator_types]
-    return ", ".join(dict.fromkeys(policy for p in named or offering for policy in p.policies))
+    return ", ".join(f"{p.policies[0]} ({p.title})" for p in named or offering)
 
 
 def _advice_for_type(accelerator: str) -> str:

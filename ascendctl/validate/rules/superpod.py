@@ -117,7 +117,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         "the NPUs of the job are no multiple of sp-block",
         "the job asks for {total} NPUs, which is no multiple of sp-block {block}",
-        "change the number of pods, or use an sp-block that divides {total}",
+        "{advice}",
         products=_SUPER_POD,
         outcome="PEND-V",
         source="chapter 20 §2.3 V7",
@@ -271,7 +271,7 @@ def check(job: Job, config: SchedulerConfig, policy: str) -> list[Violation]:
         steps.append(lambda: single_pod_count(job, npus, family.even, family.count))
         steps.append(lambda: single_pod_block(job, family.count))
     else:
-        steps.append(lambda: total_is_blocks(job, family.count))
+        steps.append(lambda: total_is_blocks(job, npus, family.count))
         steps.append(lambda: pods_take_whole_nodes(job, npus, family.exempt, family.count))
     return next(([violation] for step in steps if (violation := step()) is not None), [])
 

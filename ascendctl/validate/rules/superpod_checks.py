@@ -92,11 +92,16 @@ def single_pod_block(job: Job, reason: str) -> Violation | None:
     return _violation(job, "SPB-06", reason, block=job.sp_block, total=job.npus)
 
 
-def total_is_blocks(job: Job, reason: str) -> Violation | None:
+def total_is_blocks(job: Job, npus: int, reason: str) -> Violation | None:
     """SPB-07, for distributed jobs."""
-    if job.npus % job.sp_block == 0:
+    block, total = job.sp_block, job.npus
+    if total % block == 0:
         return None
-    return _violation(job, "SPB-07", reason, block=job.sp_block, total=job.npus)
+    fitting = [n for n in range(npus, total + 1, npus) if total % n == 0]
+    below, above = [n for n in fitting if n < block], [n for n in fitting if n > block]
+    near = " or ".join(str(n) for n in (*below[-1:], *above[:1]))
+    advice = f"use sp-block {near}, or another number of pods" if near else "change the number of pods"
+    return _violation(job, "SPB-07", reason, block=block, total=total, advice=advice)
 
 
 def is_exempt(role: Role) -> bool:
@@ -116,7 +121,8 @@ def pods_take_whole_nodes(job: Job, npus: int, exempt: bool, reason: str) -> Vio
             values: dict[str, object] = {"role": role.name, "count": role.npus, "npus": npus}
             return Violation("SPB-08", path, values, reason)
         advice = f"ask for {npus} NPUs, or remove the pod" + (
-            ", or annotate it with huawei.com/skip-ascend-plugin: enabled" if exempt else ""
-        )
+            ", or annotate it with huawei.com/skip-ascend-plugin: enabled" if exempt
+            else "; no annotation exempts it under this policy"
+        )  # fmt: skip
         return Violation("SPB-09", path, {"role": role.name, "advice": advice}, reason)
     return None

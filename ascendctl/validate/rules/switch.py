@@ -78,7 +78,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 SOFT_SHARE_POLICY, SOFT_SHARE_LABEL = "chip1-softShareDev", "huawei.com/scheduler.softShareDev.aicoreQuota"
-SCHEDULE_POLICY, SP_BLOCK = "huawei.com/schedule_policy", "sp-block"
+SP_BLOCK = "sp-block"
 A3_POLICIES = ("chip2-node16-sp", "chip2-node8-sp")
 A3_SELECTORS = ("module-a3-16-super-pod", "module-a3-8-super-pod")
 NOT_IMPORTED = "job tor affinity check failed, cluster basic-tor-node-cm is not imported"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ascendctl.engine.select import DYNAMIC_VNPU, NPU_CORE, STATIC_VNPU
+from ascendctl.engine.select import DYNAMIC_VNPU, STATIC_VNPU
 from ascendctl.engine.vnpu_templates import CHIP_310P, DVPP, LEGAL_CORES, LEVELS, STATIC_TYPES, cores_are_legal
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.template import containers, visible_devices
+from ascendctl.wellknown import NPU_CORE
 
 LEVEL, VIDEO, RING = "vnpu-level", "vnpu-dvpp", "ring-controller.atlas"
 PRESET: Final = "presetVirtualDevice"

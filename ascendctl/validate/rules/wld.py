@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ascendctl.manifest.job import parse_go_int
-from ascendctl.manifest.load import GROUP_MIN_MEMBER, MIN_AVAILABLE
+from ascendctl.manifest.load import GROUP_MIN_MEMBER
 from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry
 from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.sch import meant_for_volcano
+from ascendctl.wellknown import MIN_AVAILABLE
 from ascendctl.yamlio.document import FieldPath, format_path
 
 _K35 = ("Deployment", "StatefulSet", "Job")

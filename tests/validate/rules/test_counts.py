@@ -50,7 +50,8 @@ def test_legal_counts(annotations, legal, illegal):
 def test_sentences_name_the_legal_counts():
     found = counts.check(job(9, annotations=policy("chip8-node16")), "chip8-node16")[0]
     assert sentences(found) == (
-        "9 NPUs per pod (worker) are illegal for policy chip8-node16: allowed are 1 to 8, 10, 12, 14, 16",
+        "9 NPUs per pod (worker) are illegal for policy chip8-node16: allowed are 1 to 8, 10, 12, 14, 16, for the chips "
+        "are two groups of 8, used in pairs",
         "ask for 1 to 8, 10, 12, 14, 16 NPUs per pod",
     )
     found = counts.check(job(12, 2, annotations=policy("chip4-node8")), "chip4-node8")[0]

@@ -63,7 +63,9 @@ def test_sentences():
     )
     assert hint_of(rule, violation) == "did you mean chip8-node8?"
     violation = found(job(8, resource=NPU, selector=accelerator("850-Atlas-8p-8")))[0]
-    assert hint_of(find_rule("SEL-02"), violation) == "add the annotation huawei.com/schedule_policy: chip8-node8"
+    assert hint_of(find_rule("SEL-02"), violation) == (
+        "add the annotation huawei.com/schedule_policy: chip8-node8 (Atlas 850, standard cluster)"
+    )
 
 
 def test_fall_back_is_right_for_the_first_generation():

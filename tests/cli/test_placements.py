@@ -1,0 +1,106 @@
+"""Placements that an earlier command printed, as reschedule, ranktable, patch and topology read them."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.world import dump, manifest, run
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    dump(folder / "dump")
+    manifest(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def placement(world: Path) -> dict[str, Any]:
+    result = run("place", world / "job.yaml", "-s", world / "dump", "-o", "json")
+    document: dict[str, Any] = json.loads(result.stdout)
+    assert document["outcome"] == "placed"
+    return document
+
+
+def commands(world: Path, file: Path | str) -> list[list[str | Path]]:
+    given = [world / "job.yaml", "-s", world / "dump"]
+    return [
+        ["reschedule", *given, "--previous", file],
+        ["ranktable", *given, "--placement", file],
+        ["patch", *given, "--placement", file],
+        ["topology", "show", world / "dump", "--placement", file],
+    ]
+
+
+def saved(folder: Path, document: object) -> Path:
+    path = folder / "placement.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+ODD = [None, True, -1, 1.5, 10**30, "", "x", [], {}, [None], [1, [2]], {"a": 1}]
+
+
+@pytest.mark.parametrize("field", ["name", "node", "rank", "npus", "annotations"])
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_odd_values_in_a_pod(world: Path, placement: dict[str, Any], tmp_path: Path, field: str, value: Any) -> None:
+    document = deepcopy(placement)
+    document["pods"][1][field] = value
+    for command in commands(world, saved(tmp_path, document)):
+        result = run(*command)  # an exception that is no error of click's fails here
+        assert result.exit_code in (0, 1, 2)
+        assert result.exit_code != 2 or (result.stdout == "" and result.stderr.startswith(("error: ", "Usage: ")))
+
+
+@pytest.mark.parametrize("field", ["kind", "outcome", "job", "pods", "blocks", "fault", "metrics"])
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_odd_values_at_the_top(world: Path, placement: dict[str, Any], tmp_path: Path, field: str, value: Any) -> None:
+    for document in (placement | {field: value}, {"kind": "List", "items": [value]}, {"kind": "List", "items": value}):
+        for command in commands(world, saved(tmp_path, document)):
+            result = run(*command)
+            assert result.exit_code in (0, 1, 2)
+            assert result.exit_code != 2 or (result.stdout == "" and result.stderr.startswith(("error: ", "Usage: ")))
+
+
+def test_the_jobs_own_placement_among_several(world: Path, placement: dict[str, Any], tmp_path: Path) -> None:
+    other = deepcopy(placement) | {"outcome": "unschedulable", "pods": []}
+    other["job"]["name"] = "other"
+    file = saved(tmp_path, {"apiVersion": "ascendctl/v1", "kind": "List", "items": [other, placement]})
+    for command in commands(world, file)[:2]:
+        assert run(*command).exit_code == 0
+    file = saved(tmp_path, {"kind": "List", "items": [placement, placement]})
+    assert "holds 2 placements of default/train" in run(*commands(world, file)[0]).stderr
+
+
+def test_a_placement_of_another_job(world: Path, placement: dict[str, Any], tmp_path: Path) -> None:
+    document = deepcopy(placement)
+    document["job"]["name"] = "other"
+    for command in commands(world, saved(tmp_path, document))[:2]:
+        result = run(*command)
+        assert result.exit_code == 2
+        assert "is about default/other, not about default/train" in result.stderr
+
+
+def test_a_broken_node_that_nobody_knows(world: Path, placement: dict[str, Any], tmp_path: Path) -> None:
+    command = commands(world, saved(tmp_path, placement))[0]
+    result = run(*command, "--faulty", "n6", "--faulty", "n5,nix")
+    assert result.exit_code == 2
+    assert "no node nix, neither in the dump nor in the placement" in result.stderr
+    document = deepcopy(placement) | {"fault": {"nodes": ["gone"]}}
+    assert "no node gone" in run(*commands(world, saved(tmp_path, document))[0]).stderr
+
+
+def test_a_broken_node_that_works_in_the_dump(world: Path, placement: dict[str, Any], tmp_path: Path) -> None:
+    command = commands(world, saved(tmp_path, placement))[0]
+    assert {pod["node"] for pod in placement["pods"]} == {"n5", "n6"}  # of their SuperPoD only n10 is left
+    result = run(*command, "--faulty", "n5,n6")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: in the dump n") and "works, so pods return there" in result.stderr
+    result = run(*command, "--faulty", "n5")
+    assert (result.exit_code, result.stderr) == (0, "")
