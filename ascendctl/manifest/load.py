@@ -47,8 +47,7 @@ def load_jobs(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
 
 def jobs_of(documents: Iterable[Document]) -> list[Job]:
     """Jobs of some documents, Lists included, in their order; PodGroups among them lend their attributes to the pods
-    that name them,
-    and bare Pods of one PodGroup are one job, where the first of them stands."""
+    that name them, and bare Pods of one PodGroup are one job, where the first of them stands."""
     from ascendctl.manifest.gang import gang_job, gangs
 
     known = flat(documents)
