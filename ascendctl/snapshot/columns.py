@@ -124,16 +124,17 @@ class TableBuilder:
             kept = self._kept[keys] = keys if self._keep is None else tuple(filter(self._keep, keys))
         return kept
 
-    def table(self, order: NDArray[np.int64] | None = None) -> StringTable:
+    def table(self, order: NDArray[np.int64] | None = None, numbered: bool = True) -> StringTable:
         """The table of all rows, or of those of `order` in that order. Values are numbered in the order of the rows, so
-        that the table does not depend on the order in which they came."""
+        that the table does not depend on the order in which they came; `numbered` False leaves that to a later step."""
         count = self.rows if order is None else len(order)
         columns = {}
         for key in sorted(self._cells):
             rows, codes, pool = self._cells[key]
             column = np.full(self.rows, -1, np.int32)
             column[np.frombuffer(rows, np.int32)] = np.frombuffer(codes, np.int32)
-            found = renumber(column if order is None else column[order], tuple(pool))
+            column = column if order is None else column[order]
+            found = renumber(column, tuple(pool)) if numbered else StringColumn(column, tuple(pool))
             if found.values:
                 columns[key] = found
         return StringTable(count, columns)

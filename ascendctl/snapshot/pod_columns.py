@@ -32,8 +32,9 @@ def may_matter(key: str) -> bool:
 class PodColumns:
     """Fields of the P pods of a dump, bound or not, by namespace, then natural name.
 
-    `node` is the name of the node, no value = not bound; `phase` no value = unknown. `task_index` is the value of
-    VC_TASK_INDEX. `requests`: thousandths by resource name, as (rows, amounts). `place` int64, see `Collected.where`.
+    `labels` and `annotations` may have values that no pod has. `node` is the name of the node, no value = not bound;
+    `phase` no value = unknown. `task_index` is the value of VC_TASK_INDEX. `requests`: thousandths by resource name,
+    as (rows, amounts). `place` int64, see `Collected.where`.
     """
 
     names: tuple[str, ...]
@@ -131,8 +132,8 @@ class PodBuilder:
             node=self._node.column(rows),
             phase=self._phase.column(rows),
             terminating=np.array(self._terminating, np.bool_)[rows],
-            labels=self._labels.table(rows),
-            annotations=self._annotations.table(rows),
+            labels=self._labels.table(rows, numbered=False),
+            annotations=self._annotations.table(rows, numbered=False),
             task_index=self._task_index.column(rows),
             requests=requests,
             place=np.array(self._places, np.int64)[rows],
