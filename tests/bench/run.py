@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from tests.bench.measure import (
     Series,
@@ -33,6 +35,8 @@ from tests.bench.measure import (
 
 ROOT = Path(__file__).parents[2]
 CHECK_JSONSCHEMA, RAPIDYAML = "check-jsonschema==0.39.0", "rapidyaml==0.15.2"
+Cost: TypeAlias = tuple[float, float]
+"""Wall and CPU seconds."""
 DUMP_PARTS = ("nodes", "configmaps", "pods")
 
 
@@ -191,7 +195,7 @@ def validate(bench: Bench) -> None:
     warm, cold = bench.env(), bench.env(source_of(bench))
     shares = [files[i::cores] for i in range(cores)]
     several = f"{cores} cores"
-    ways: dict[tuple[str, str, str], Callable[[], float]] = {
+    ways: dict[tuple[str, str, str], Callable[[], Cost]] = {
         ("ascendctl", "cold", "1 core"): lambda: together([[*ours, "1"]], cold, files),
         ("ascendctl", "cold", several): lambda: together([[*ours, str(cores)]], cold, files),
         ("ascendctl", "warm", "1 core"): lambda: together([[*ours, "1"]], warm),
@@ -201,39 +205,42 @@ def validate(bench: Bench) -> None:
         ("check-jsonschema", "warm", "1 core"): lambda: together([[*theirs, *files]], warm),
         ("check-jsonschema", "warm", several): lambda: together([[*theirs, *share] for share in shares], warm),
     }
-    times: dict[tuple[str, str, str], list[float]] = {way: [] for way in ways}
-    for _ in range(bench.runs):
+    costs: dict[tuple[str, str, str], list[Cost]] = {way: [] for way in ways}
+    for number in range(bench.runs):
         for way, measured in ways.items():
-            times[way].append(measured())
+            costs[way].append(measured())
+            bench.say(f"run {number + 1}: {', '.join(way)}: {seconds(costs[way][-1][0])}")
     rows = []
-    for way, found in times.items():
-        rate, base = count / min(found), count / min(times["check-jsonschema", "warm", way[2]])
-        name = f"{way[0]}, {way[1]}, {way[2]}"
-        row = [name, seconds(min(found)), seconds(statistics.median(found)), f"{rate:,.0f}", f"{rate / base:.1f}"]
+    for way, found in costs.items():
+        walls, cpu = [wall for wall, _ in found], min(cpu for _, cpu in found)
+        base = costs["check-jsonschema", "warm", way[2]]
+        row = [", ".join(way), seconds(min(walls)), seconds(statistics.median(walls)), seconds(cpu)]
+        row += [f"{count / min(walls):,.0f}", f"{count / cpu:,.0f}"]
+        row += [f"{min(wall for wall, _ in base) / min(walls):.1f}", f"{min(cpu for _, cpu in base) / cpu:.1f}"]
         rows.append(row)
-    head = ["", "min", "median", "files/s", "x check-jsonschema, warm"]
-    print(table(f"Validation: {count:,} files ({bench.runs} runs, {CHECK_JSONSCHEMA})", head, rows))
+    head = ["", "min", "median", "cpu", "files/s", "files/cpu s", "x check-jsonschema", "x (cpu)"]
+    print(table(f"Validation: {count:,} files ({bench.runs} runs, {CHECK_JSONSCHEMA}, warm)", head, rows))
 
 
-def together(commands: Sequence[Sequence[str]], env: dict[str, str], forgotten: Sequence[str] = ()) -> float:
-    """Seconds until commands that run side by side have ended. `forgotten` files, and with them the package of the
-    environment, are read from the disk."""
-    home = env["PWD"]
+def together(commands: Sequence[Sequence[str]], env: dict[str, str], forgotten: Sequence[str] = ()) -> Cost:
+    """What commands that run side by side take until all have ended. `forgotten` files, and with them the package of
+    the environment, are read from the disk."""
+    home, quiet = env["PWD"], subprocess.DEVNULL
     for path in (*forgotten, *below(Path(home))) if forgotten else ():
         forget(path)
-    started = time.perf_counter()
-    quiet = subprocess.DEVNULL
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     running = [subprocess.Popen(command, env=env, cwd=home, stdout=quiet, stderr=quiet) for command in commands]
     codes = [process.wait() for process in running]
+    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     if max(codes) > 1:
         sys.exit(f"{commands[0][0]}: exit code {max(codes)}")
-    return time.perf_counter() - started
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def again(bench: Bench, folder: Path) -> float:
-    """Seconds of a second validation in a process that has done it before."""
+def again(bench: Bench, folder: Path) -> Cost:
+    """What a second validation in a process that has done it before takes."""
     answer = spawn(child("validate", str(folder)), bench.env()).answer
-    return float(answer["seconds"])
+    return float(answer["seconds"]), float(answer["cpu"])
 
 
 def below(folder: Path) -> list[str]:
