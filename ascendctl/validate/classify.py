@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ascendctl.manifest.lists import objects
 from ascendctl.validate.entry import CARRIER, COMPANION, HALF, KNOWN, UNKNOWN, Entry
 from ascendctl.validate.options import Options
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.schemas import KIND_SCHEMAS
-from ascendctl.yamlio.document import Document, FieldPath, Mark, format_path
+from ascendctl.yamlio.document import Document, FieldPath, format_path
 
 _TABLE = {
     "AscendJob": ("mindxdl.gitee.com/v1",),
@@ -79,35 +80,6 @@ class Classified:
 
     entries: tuple[Entry, ...] = ()
     violations: tuple[tuple[Entry, Violation], ...] = ()
-
-
-def objects(document: Document) -> Iterator[tuple[Document, FieldPath]]:
-    """The objects of a document: itself, or the items of a List with the path that leads to each."""
-    value = document.value
-    kind = value.get("kind")
-    items = value.get("items")
-    if kind == "List" and items is None:
-        return
-    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
-        yield document, ()
-        return
-    inner = kind.removesuffix("List")
-    for i, item in enumerate(items):
-        if isinstance(item, Mapping):
-            if inner and "kind" not in item:
-                item = {"apiVersion": value.get("apiVersion"), "kind": inner, **item}
-            yield (
-                Document(document.file, document.index, document.line, item, _below(document, ("items", i))),
-                (
-                    "items",
-                    i,
-                ),
-            )
-
-
-def _below(document: Document, root: FieldPath) -> dict[FieldPath, Mark]:
-    size = len(root)
-    return {path[size:]: mark for path, mark in document.marks.items() if path[:size] == root}
 
 
 def classify(document: Document, count: int, options: Options) -> Classified:
