@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.predicate import rejected
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import PlacedPod, Placement, Trace, Unschedulable
@@ -123,10 +122,3 @@ def device_ids(cluster: Cluster, node: int) -> dict[int, int]:
     rows = slice(int(cluster.chips.ptr[node]), int(cluster.chips.ptr[node + 1]))
     devices = zip(cluster.chips.physical_id[rows].tolist(), cluster.chips.device_id[rows].tolist(), strict=True)
     return {chip: device for chip, device in devices if device >= 0}
-
-
-def best_scores(cluster: Cluster, scores: NDArray[np.int64], limit: int = 10) -> tuple[tuple[str, int], ...]:
-    """(node, final score) of the best nodes, best first; `scores` int64[N] after all adjustments, before
-    the factor of 100; REFUSED = not a candidate."""
-    order = np.argsort(-scores, kind="stable")[:limit]
-    return tuple((cluster.names[i], 100 * int(scores[i])) for i in order.tolist() if scores[i] != REFUSED)

@@ -13,14 +13,12 @@ from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.running import own_rows
+from ascendctl.engine.scores import Scores, final_scores, penalties
 from ascendctl.engine.state import new_state
 from ascendctl.snapshot.cluster import Cluster
 
-WEIGHT = 100
 NO_STOP = REFUSED
 """`stop` of policies that score every candidate."""
-LAST_FAULT = 64
-Scores = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,9 @@ class Adjustments:
 def adjustments(request: Request, fault: Fault | None = None) -> Adjustments:
     """The adjustments for a job, fresh or after a fault."""
     cluster = request.cluster
-    penalty = cluster.sub_healthy.astype(np.int64)
-    failed: frozenset[int] = frozenset()
-    if fault is not None:
-        failed = frozenset(pod.rank for pod in fault.fault_pods)
-        for node in {pod.index for pod in fault.fault_pods if pod.index >= 0}:
-            penalty[node] += LAST_FAULT
+    lost = () if fault is None else fault.fault_pods
+    penalty = penalties(cluster, (pod.index for pod in lost if pod.index >= 0))
+    failed = frozenset(pod.rank for pod in lost)
     if not request.config.prefer_previous_node or request.selection.superpod_job or request.selection.switch:
         return Adjustments(penalty, failed=failed)
     home = _former(request, fault)
@@ -115,11 +110,6 @@ def choose(raw: Scores, stop: int, rank: int, adjust: Adjustments) -> int:
     return best(final_scores(seen, adjust.penalty))
 
 
-def final_scores(seen: Scores, penalty: Scores) -> Scores:
-    """Scores after the health adjustments, before the factor of 100."""
-    return np.where((penalty > 0) & (seen != REFUSED), np.maximum(seen - penalty, 0), seen)
-
-
 def best(scores: Scores) -> int:
     """Index of the first best node, -1 if no node is a candidate."""
     if not len(scores):
@@ -130,5 +120,5 @@ def best(scores: Scores) -> int:
 
 def shared_nodes(cluster: Cluster, nodes: list[int]) -> tuple[str, ...]:
     """Names of nodes that occur more than once, in natural order."""
-    values, counts = np.unique(np.array(nodes, dtype=np.int64), return_counts=True)
-    return tuple(cluster.names[i] for i in values[counts > 1].tolist())
+    counts = np.bincount(np.array(nodes, dtype=np.int64))
+    return tuple(cluster.names[i] for i in np.flatnonzero(counts > 1).tolist())

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.fault import Fault, FormerPod, settle
-from ascendctl.engine.finish import best_scores, placed, refused
+from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.kube import Exclusion, excluded_nodes, own_exclusions
 from ascendctl.engine.policies.intra_turn import Turn, offer, seat
 from ascendctl.engine.predicate import refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.scores import best_scores, final_scores
 from ascendctl.engine.state import State, new_state
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, final_scores, seen_scores, shared_nodes
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, seen_scores, shared_nodes
 from ascendctl.engine.wired import dies, mesh
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job

@@ -13,8 +13,9 @@ from ascendctl.engine.chips import chip_order, chip_scores, fit_codes, list_code
 from ascendctl.engine.jit import kernel
 from ascendctl.engine.kernels.take_best import REFUSED, take_best
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
+from ascendctl.engine.scores import final_scores
 from ascendctl.engine.state import State, usable
-from ascendctl.engine.turns import NO_STOP, Adjustments, choose, final_scores
+from ascendctl.engine.turns import NO_STOP, Adjustments, choose
 from ascendctl.engine.wired.masks import count
 from ascendctl.engine.wirings import Wiring
 from ascendctl.manifest.job import Role

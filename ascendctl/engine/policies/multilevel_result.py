@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.finish import best_scores, placed, refused
-from ascendctl.engine.kernels.take_best import REFUSED
+from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.policies.multilevel_context import Context, usable_chips
 from ascendctl.engine.policies.multilevel_history import History
 from ascendctl.engine.policies.multilevel_score import article_score
 from ascendctl.engine.predicate import ACCEPTED, CODES
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.scores import best_scores, penalties, planned_scores
 from ascendctl.engine.state import State
+from ascendctl.engine.wired.masks import ids
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE
 from ascendctl.topology.diagnose import tree_problems
 from ascendctl.topology.tree import Tree
 from ascendctl.wellknown import BATCH
-
-TARGET_SCORE = 100_000_000
-SUB_HEALTH_DEDUCTION = 1
-FAULT_DEDUCTION = 64
 
 Steps = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -63,7 +59,7 @@ def finish(
     usable = usable_chips(state)
     for position, node in others.items():
         target[position] = node
-        chips[position] = _ids(int(usable[node])) if job.pods[position].npus else ()
+        chips[position] = ids(int(usable[node])) if job.pods[position].npus else ()
     size, slots = context.groups[0], {position: slot for slot, position in enumerate(context.tasks)}
     ordered = [names[i] for i in nodes.tolist()]
     return placed(
@@ -93,7 +89,7 @@ def _chips(
         position, role = context.tasks[slot], context.role(slot)
         target[position] = node
         if history is not None and history.survives(slot, node):
-            chips[position] = history.pod(slot).npus or _ids(int(usable[node]))
+            chips[position] = history.pod(slot).npus or ids(int(usable[node]))
             continue
         if role not in refusals:
             refusals[role] = context.codes(role, state)
@@ -101,13 +97,8 @@ def _chips(
         if code != ACCEPTED:
             where = context.cluster.names[node]
             raise _Refused(f"rank {slot} belongs on {where}, which refuses the pod: {CODES[code]}", refusals[role])
-        chips[position] = _ids(int(usable[node]))
+        chips[position] = ids(int(usable[node]))
     return target, chips
-
-
-@lru_cache(maxsize=256)
-def _ids(chips: int) -> tuple[int, ...]:
-    return tuple(i for i in range(chips.bit_length()) if chips >> i & 1)
 
 
 def _others(context: Context, taken: set[int], state: State, history: History | None) -> dict[int, int]:
@@ -153,19 +144,14 @@ def _scores(
     pending = [slot for slot, node in enumerate(nodes.tolist()) if history is None or not history.survives(slot, node)]
     if not pending:
         return ()
-    score = np.where(codes == ACCEPTED, 0, REFUSED).astype(np.int64)
-    first = job.roles[context.role(pending[0])].task_spec
+    planned = {int(nodes[pending[0]]): 0}
     if job.labels.get(BATCH) == "true":
-        for slot in pending:
-            if job.roles[context.role(slot)].task_spec == first:
-                score[nodes[slot]] = TARGET_SCORE - slot
-    else:
-        score[nodes[pending[0]]] = TARGET_SCORE
-    score[cluster.sub_healthy & (score > 0)] -= SUB_HEALTH_DEDUCTION
-    if history is not None:
-        broken = [pod.index for pod in history.fault.fault_pods if pod.index >= 0]
-        score[broken] = np.where(score[broken] > 0, np.maximum(score[broken] - FAULT_DEDUCTION, 0), score[broken])
-    return best_scores(cluster, score)
+        first = job.roles[context.role(pending[0])].task_spec
+        alike = [slot for slot in pending if job.roles[context.role(slot)].task_spec == first]
+        planned = {int(nodes[slot]): slot for slot in alike}
+    lost = () if history is None else history.fault.fault_pods
+    penalty = penalties(cluster, (pod.index for pod in lost if pod.index >= 0))
+    return best_scores(cluster, planned_scores(codes, planned, penalty))
 
 
 def _units(tree: Tree | None, nodes: NDArray[np.int32], size: int) -> dict[str, Any]:

@@ -10,18 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.chips import chip_order, pick_masks
-from ascendctl.engine.finish import best_scores, placed, refused
-from ascendctl.engine.kernels.take_best import REFUSED
+from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.policies.rack_order import Nodes, Run
 from ascendctl.engine.predicate import ACCEPTED, CODES
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.scores import best_scores, penalties, planned_scores
 from ascendctl.engine.state import State, usable
 from ascendctl.engine.wired.masks import ids
 from ascendctl.wellknown import BATCH
-
-PLANNED_SCORE = 100_000_000
-LAST_FAULT_NODE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +55,6 @@ def seat(
     for i in waiting:
         seats[i] = next(left)
     return [seats[i] for i in range(len(ranks))], [ranks[i] for i in waiting]
-
-
-def planned_score(rank: int, batch: bool, sub_healthy: bool, last_fault: bool) -> int:
-    """Score of the node of a rank before the factor of 100 (chapter 21 §9.3); every other node has 0."""
-    base = PLANNED_SCORE - rank if batch else PLANNED_SCORE
-    return max(0, base - (1 if sub_healthy else 0) - (LAST_FAULT_NODE if last_fault else 0))
 
 
 def conclude(
@@ -177,9 +168,9 @@ def _scores(
 ) -> tuple[tuple[str, int], ...]:
     """Scores that the first pod meets: its own node, and 0 for all other candidates."""
     job, cluster = request.job, request.cluster
-    scores = np.where(codes == ACCEPTED, 0, REFUSED).astype(np.int64)
     first = next((i for i in sorted(seats) if seats[i].npus is None), None)
+    planned = {}
     if first is not None and job.pods[first].rank not in unplanned:
-        node, batch = seats[first].node, job.labels.get(BATCH) == "true"
-        scores[node] = planned_score(job.pods[first].rank, batch, bool(cluster.sub_healthy[node]), node in fault_nodes)
-    return best_scores(cluster, scores)
+        planned[seats[first].node] = job.pods[first].rank if job.labels.get(BATCH) == "true" else 0
+    penalty = penalties(cluster, (node for node in fault_nodes if node >= 0))
+    return best_scores(cluster, planned_scores(codes, planned, penalty))

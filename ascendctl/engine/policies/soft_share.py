@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.chips import list_codes
 from ascendctl.engine.fault import Fault, FormerPod, settle
-from ascendctl.engine.finish import best_scores, placed, refused
+from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.running import own_rows
+from ascendctl.engine.scores import best_scores, final_scores
 from ascendctl.engine.soft_nodes import WHOLE, soft_pods
 from ascendctl.engine.state import State, usable
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, kept_and_lost
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, kept_and_lost
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster

@@ -13,13 +13,11 @@ from ascendctl.engine.policies.superpod_scene import Scene, make_scene, narrow, 
 from ascendctl.engine.predicate import ACCEPTED
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
+from ascendctl.engine.scores import PLANNED, WEIGHT
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
 from ascendctl.wellknown import BATCH, SUPER_POD_ID, SUPER_POD_RANK
-
-PLANNED_SCORE = 100_000_000
-SCORE_WEIGHT = 100
 
 
 def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
@@ -144,5 +142,5 @@ def _score(scene: Scene, pod: int, node: int) -> int:
     """Final score of a pod's planned node; every other node has 0 (chapter 20 §7.2)."""
     request = scene.request
     batch = request.job.labels.get(BATCH) == "true" and not scene.demand.shape.atlas_850
-    raw = PLANNED_SCORE - (request.job.pods[pod].rank if batch else 0)
-    return SCORE_WEIGHT * (raw - int(request.cluster.sub_healthy[node]))
+    raw = PLANNED - (request.job.pods[pod].rank if batch else 0)
+    return WEIGHT * (raw - int(request.cluster.sub_healthy[node]))

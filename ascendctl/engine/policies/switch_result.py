@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.finish import best_scores, placed
+from ascendctl.engine.finish import placed
 from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.policies.switch_leaves import Plan, Step
 from ascendctl.engine.policies.switch_scene import SINGLE_LAYER, V1, V2, Scene
 from ascendctl.engine.predicate import ACCEPTED, CODE
 from ascendctl.engine.result import Placement
+from ascendctl.engine.scores import best_scores
 from ascendctl.topology.leaf_states import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_IP
 
 EXACT_SCORE, LEAF_SCORE, SHARED_SCORE = 200, 100, 99

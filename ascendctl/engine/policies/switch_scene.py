@@ -16,6 +16,7 @@ from ascendctl.engine.policies.switch_restart import Remaining
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.running import own_rows
+from ascendctl.engine.scores import penalties
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, Cluster
 from ascendctl.topology.leaf import LeafTopology
@@ -34,7 +35,6 @@ from ascendctl.topology.leaf_states import (
 )
 
 V1, V2, SINGLE_LAYER = "1.0", "2.0", "single-layer"
-FAULT_PENALTY = 64
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,8 @@ class Scene:
     @cached_property
     def minus(self) -> NDArray[np.int64]:
         """int64[N]: what a node's score loses by sub-health and earlier faults of the job (§8.2)."""
-        lost = self.cluster.sub_healthy.astype(np.int64)
-        if self.recorded:
-            bad = {pod.index for i, pod in self.former.items() if pod.node in self.faulty and pod.index >= 0}
-            lost[sorted(bad)] += FAULT_PENALTY
-        return lost
+        gone = self.former.values() if self.recorded else ()
+        return penalties(self.cluster, (pod.index for pod in gone if pod.node in self.faulty and pod.index >= 0))
 
     def chip_codes(self, position: int) -> NDArray[np.int16]:
         """int16[N]: what a pod meets before the switch rules."""

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.fault import Fault, FormerPod, settle
-from ascendctl.engine.finish import best_scores, placed, refused
+from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.kernels.take_best import REFUSED
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.running import own_rows
+from ascendctl.engine.scores import best_scores, final_scores
 from ascendctl.engine.state import State
-from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, final_scores, kept_and_lost
+from ascendctl.engine.turns import NO_STOP, Adjustments, adjustments, attempts, choose, kept_and_lost
 from ascendctl.engine.vnpu_nodes import (
     KEYS,
     NONE,

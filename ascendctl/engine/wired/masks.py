@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ def first_of_size(parts: Sequence[Masks], sizes: Sequence[int]) -> tuple[Masks, 
     return chosen, rank
 
 
+@lru_cache(maxsize=1024)
 def ids(mask: int) -> tuple[int, ...]:
     """Chip ids of one mask, ascending."""
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

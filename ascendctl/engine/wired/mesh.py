@@ -15,7 +15,6 @@ CODE = "E_TOPOLOGY"
 BASE_CHECK = False
 MESHES: Final = range(4)
 """The scheduler counts four meshes at most, whatever the node."""
-FULL: Final = np.uint64(15)
 WEIGHT: Final = {8: 16, 16: 64}
 
 

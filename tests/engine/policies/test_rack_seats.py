@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ascendctl.engine.policies.rack_seats import Seat, planned_score, seat
+from ascendctl.engine.kernels.take_best import REFUSED
+from ascendctl.engine.policies.rack_seats import Seat, seat
 from ascendctl.engine.result import Placement
+from ascendctl.engine.scores import planned_scores
 from tests.engine.policies.rack_world import Node, by_rank, change, expand, job_of, plan, world
 
 
@@ -51,10 +53,10 @@ def test_c5_rank_to_block_and_position():
 
 
 def test_c6_score_of_the_planned_node():
-    assert planned_score(5, False, False, False) == 100_000_000
-    assert planned_score(5, True, False, False) == 99_999_995
-    assert planned_score(5, False, True, False) == 99_999_999
-    assert planned_score(5, False, False, True) == 99_999_936
+    penalty = np.array([0, 0, 1, 64, 65])
+    plain = planned_scores(np.zeros(5, np.int16), dict.fromkeys(range(5), 0), penalty).tolist()
+    assert plain == [100_000_000, 100_000_000, 99_999_999, 99_999_936, 99_999_935]
+    assert planned_scores(np.array([0, 7, 0], np.int16), {0: 5}, penalty[:3]).tolist() == [99_999_995, REFUSED, 0]
     result = plan("S0{r0:4,r1:4}", job_of(8, sp=32, ra=16))
     assert result.trace.scores[:2] == (("S0-r0-n0", 10_000_000_000), ("S0-r0-n1", 0))
     batch = plan("S0{r0:3}", job_of(2, sp=16, ra=16, ranks=[1, 0], labels={"podgroup-sched-enable": "true"}))
