@@ -62,8 +62,3 @@ NODE_CODES: Final[dict[str, str]] = {
     "NO_RACK_ID": "the node reports no rack id",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
-
-
-def describe(code: str) -> str:
-    """The sentence of a code; the code itself if it is a text of the reference."""
-    return NODE_CODES.get(code, code)

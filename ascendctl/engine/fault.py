@@ -84,6 +84,19 @@ def only_fault_pods(job: Job) -> bool:
     )
 
 
+def former_pods(job: Job, fault: Fault) -> dict[int, FormerPod]:
+    """Index in Job.pods -> where the pod ran: by name, pods with NPUs else by rank."""
+    all_npu = len(fault.pods) == len(job.npu_positions)
+    by_name = {pod.name: pod for pod in fault.pods if pod.name}
+    by_rank = {pod.rank: pod for pod in fault.pods if pod.npus or all_npu}
+    found = {}
+    for i, spec in enumerate(job.pods):
+        pod = by_name.get(spec.name) or (by_rank.get(spec.rank) if job.roles[spec.role].is_npu else None)
+        if pod is not None:
+            found[i] = pod
+    return found
+
+
 def read_fault(previous: Mapping[str, Any], faulty: Iterable[str], cluster: Cluster) -> Fault:
     """The fault that a PlacementResult document, its optional `fault` entry and the names of broken nodes describe.
 

@@ -97,8 +97,13 @@ class Selection:
     def whole_job(self) -> bool:
         """True if the nodes of all pods are planned together. Switch affinity does so where the pods take whole NPUs;
         it leaves the others to the policy of their chips."""
-        whole = self.policy in WIRINGS and self.module != "soft_share" and self.policy != "duo-chip"
-        return self.superpod_job or (self.switch and whole)
+        return self.superpod_job or (self.switch and self.whole_chips)
+
+    @property
+    def whole_chips(self) -> bool:
+        """False for jobs whose chips switch affinity is not made for (chapter 23 §2): virtual or shared ones, Atlas
+        300I Duo, none."""
+        return self.policy in WIRINGS and self.module != "soft_share" and self.policy != "duo-chip"
 
 
 def select_policy(job: Job, cluster: Cluster | None = None) -> Selection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,10 @@ class State:
     free: NDArray[np.uint64]
     idle: NDArray[np.int32]
     list_length: NDArray[np.int32]
+
+    def copy(self) -> State:
+        """The same with working arrays of its own."""
+        return replace(self, free=self.free.copy(), idle=self.idle.copy(), list_length=self.list_length.copy())
 
     def at(self, node: int) -> State:
         """The same arrays seen at one node only (length 1 views)."""

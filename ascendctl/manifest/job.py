@@ -115,6 +115,11 @@ class Job:
         """T of the chapters (NPUTaskNum): pods that name a huawei.com/ resource."""
         return sum(r.replicas for r in self.roles if r.is_npu)
 
+    @cached_property
+    def npu_positions(self) -> tuple[int, ...]:
+        """Indices in `pods` of the pods that name a huawei.com/ resource, in rank order."""
+        return tuple(i for i, pod in enumerate(self.pods) if self.roles[pod.role].is_npu)
+
     @property
     def distributed(self) -> bool:
         """True if more than one pod asks for NPUs; nothing else makes a job distributed (chapter 10 §1)."""

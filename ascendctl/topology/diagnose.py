@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ascendctl.snapshot.columns import distinct
 from ascendctl.topology.levels import LevelProblem
 from ascendctl.topology.tree import NO_UNIT, Tree
 
@@ -36,8 +37,8 @@ def tree_problems(tree: Tree, names: Sequence[str]) -> list[LevelProblem]:
     ]
     complete = np.flatnonzero(tree.complete)
     if tree.reserve and len(complete):
-        units, sizes = np.unique(tree.units[0][complete], return_counts=True)
-        small = [tree.values[0][unit] for unit in units[sizes <= tree.reserve].tolist()]
+        sizes = np.bincount(tree.units[0][complete])
+        small = [tree.values[0][unit] for unit in np.flatnonzero((sizes > 0) & (sizes <= tree.reserve)).tolist()]
         if small:
             text = f"{len(small)} level1 units have no more than the {tree.reserve} reserved nodes, such as {small[0]}"
             found.append(_warning("ML-C11", tree, f"{text}: they are used only when nothing else is left"))
@@ -62,6 +63,6 @@ def reused_levels(tree: Tree) -> list[int]:
     for row in range(len(tree.levels) - 1, -1, -1):
         units = tree.units[row][complete]
         path = np.unique(path * (len(tree.values[row]) + 1) + units, return_inverse=True)[1].reshape(-1)
-        if len(complete) and int(path.max()) + 1 > len(np.unique(units)):
+        if len(complete) and int(path.max()) + 1 > len(distinct(units)):
             reused.append(row)
     return reused

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.snapshot.columns import StringColumn, StringTable
+from ascendctl.snapshot.columns import StringColumn, StringTable, distinct
 from ascendctl.snapshot.config import TreeLevel
 from ascendctl.topology.levels import MAX_LEVELS, TREE_LABEL, LevelProblem
 
@@ -83,7 +83,7 @@ class HyperNodes:
         below = [name]
         for at in below:
             below += self.children.get(at, ())
-        return np.unique(np.concatenate([self.nodes[at] for at in below]))
+        return distinct(np.concatenate([self.nodes[at] for at in below]))
 
 
 def read_hypernodes(objects: Iterable[Mapping[str, Any]]) -> tuple[tuple[HyperNode, ...], tuple[LevelProblem, ...]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.snapshot.columns import distinct
 from ascendctl.snapshot.config import TreeLevel
 from ascendctl.topology.hypernode import HyperNodeError, hypernode_cluster
 from ascendctl.topology.leaf_states import node_servers
@@ -97,7 +98,7 @@ def _super_pods(cluster: Cluster, auto: bool) -> list[Network]:
 
 def _numbered(ids: NDArray[np.int32], known: NDArray[np.bool_], word: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Units by ascending id, and their names."""
-    values = np.unique(ids[known])
+    values = distinct(ids[known])
     units = np.where(known, np.searchsorted(values, ids), NO_UNIT).astype(np.int32)
     return units, tuple(f"{word} {value}" for value in values.tolist())
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ascendctl.engine.fault import Fault
 from ascendctl.engine.finish import refused
 from ascendctl.engine.policies.rack_order import sizes_of
-from ascendctl.engine.policies.rack_plan import candidates, fill, give_up, new_run, note_broken_affinity, npu_pods
+from ascendctl.engine.policies.rack_plan import candidates, fill, give_up, new_run, note_broken_affinity
 from ascendctl.engine.policies.rack_recover import recover
 from ascendctl.engine.policies.rack_seats import conclude, seat
 from ascendctl.engine.request import Request
@@ -24,7 +24,7 @@ def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
 
 def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedulable:
     """Plan all pods of a job (chapter 21 §4)."""
-    sizes, numbers = sizes_of(job, request.config), npu_pods(job)
+    sizes, numbers = sizes_of(job, request.config), job.npu_positions
     found = candidates(request, request.state, sizes, job.pods[numbers[0]].role)
     if len(found.nodes) == 0:
         return refused(request, "NodePredicateFailed", "no node passes the checks of the first pod", found.codes)

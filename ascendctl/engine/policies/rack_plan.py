@@ -31,11 +31,6 @@ class Candidates:
     nodes: Nodes
 
 
-def npu_pods(job: Job) -> list[int]:
-    """Indices in `job.pods` of the pods with NPUs, in rank order."""
-    return [i for i, pod in enumerate(job.pods) if job.roles[pod.role].is_npu]
-
-
 def is_service(job: Job) -> bool:
     """True for an instance of an inference service, which has its own way of planning (chapter 21 §8.1)."""
     return bool(job.labels.get(SERVICE))

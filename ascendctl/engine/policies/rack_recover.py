@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ascendctl.engine.fault import Fault, FormerPod, settle
+from ascendctl.engine.fault import Fault, FormerPod, former_pods, settle
 from ascendctl.engine.finish import refused
 from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, count, most_first, sizes_of
 from ascendctl.engine.policies.rack_plan import (
@@ -18,7 +18,6 @@ from ascendctl.engine.policies.rack_plan import (
     is_service,
     new_run,
     note_broken_affinity,
-    npu_pods,
 )
 from ascendctl.engine.policies.rack_repair import (
     JOB_STAGE,
@@ -39,7 +38,6 @@ from ascendctl.engine.policies.superpod_levels import missing_label
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Trace, Unschedulable
 from ascendctl.engine.running import own_rows
-from ascendctl.engine.state import State
 from ascendctl.manifest.job import Job
 from ascendctl.names import natural_key
 from ascendctl.snapshot.cluster import Cluster
@@ -49,8 +47,8 @@ Answer = Placement | Unschedulable
 
 def recover(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Answer:
     """Place the lost pods. With kind "auto" the stages are tried in order and the first that works answers."""
-    sizes, places = sizes_of(job, request.config), _former_pods(job, fault)
-    fault = replace(fault, pods=tuple(places[i] for i in npu_pods(job) if i in places))
+    sizes, places = sizes_of(job, request.config), former_pods(job, fault)
+    fault = replace(fault, pods=tuple(places[i] for i in job.npu_positions if i in places))
     notes = [text] if (text := missing_label(job)) else []
     if fault.kind != "auto":
         step = recovery(job, fault, sizes, fault.pending_sessions)
@@ -78,11 +76,11 @@ def _attempt(request: Request, fault: Fault, places: dict[int, FormerPod], sizes
     """One stage: free the chips of the lost pods, keep or repair blocks, plan the open ones, seat the lost pods.
     `places`: index in `job.pods` -> where the pod ran."""
     job, cluster = request.job, request.cluster
-    numbers = npu_pods(job)
+    numbers = job.npu_positions
     gone = {id(pod) for pod in step.lost}
     staying = {i: places[i] for i in numbers if i in places and id(places[i]) not in gone}
     lost = [i for i in numbers if i not in staying]
-    state = _copy(request.state)
+    state = request.state.copy()
     settle(state, cluster, job.namespace, step.lost, staying.values())
     block_of = {id(pod): block for block, pods in former_blocks(fault, sizes.block).items() for pod in pods}
     seats = {i: Seat(pod.index, block_of[id(pod)], pod.npus) for i, pod in staying.items()}
@@ -171,19 +169,6 @@ def _explain_moves(run: Run, cluster: Cluster, job: Job, places: dict[int, Forme
         moves.append({"rank": job.pods[i].rank, "from": source, "to": cluster.names[new.node], "where": where})
     counts = ", ".join(f"{n} to the {where}" for where, n in sorted(Counter(m["where"] for m in moves).items()))
     run.say(f"{count(len(moves), 'pod')} placed: {counts}", moves=moves)
-
-
-def _copy(state: State) -> State:
-    return replace(state, free=state.free.copy(), idle=state.idle.copy(), list_length=state.list_length.copy())
-
-
-def _former_pods(job: Job, fault: Fault) -> dict[int, FormerPod]:
-    """Index in `job.pods` -> where the pod ran: by name, else by rank."""
-    by_name = {pod.name: pod for pod in fault.pods}
-    all_npu = len(fault.pods) == len(npu_pods(job))
-    by_rank = {pod.rank: pod for pod in fault.pods if pod.npus or all_npu}
-    found = {i: by_name.get(pod.name) or by_rank.get(pod.rank) for i, pod in enumerate(job.pods)}
-    return {i: pod for i, pod in found.items() if pod is not None}
 
 
 def _terminating(cluster: Cluster, job: Job) -> str:

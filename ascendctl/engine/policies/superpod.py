@@ -36,7 +36,7 @@ def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedul
     if plan.reject:
         return refused(request, *plan.reject, scene.codes, steps=plan.steps, notes=plan.notes)
     note_batch(scene, plan)
-    nodes = dict(zip(ranked_pods(job), sequence(plan), strict=False))
+    nodes = dict(zip(job.npu_positions, sequence(plan), strict=False))
     return finish(scene, plan, nodes, locate(plan))
 
 
@@ -50,11 +50,6 @@ def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Pl
 def npu_role(job: Job) -> int:
     """Index of the first role whose pods ask for NPUs."""
     return next(i for i, role in enumerate(job.roles) if role.is_npu and role.replicas)
-
-
-def ranked_pods(job: Job) -> list[int]:
-    """Indices of Job.pods of the pods with NPUs, in rank order."""
-    return [i for i, pod in enumerate(job.pods) if job.roles[pod.role].is_npu]
 
 
 def sequence(plan: Plan) -> list[int]:

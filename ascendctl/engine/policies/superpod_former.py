@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ascendctl.engine.fault import Fault, FaultError, FormerPod
-from ascendctl.engine.policies.superpod import ranked_pods
+from ascendctl.engine.fault import Fault, FaultError, FormerPod, former_pods
 from ascendctl.engine.policies.superpod_fault import OldPlan
 from ascendctl.engine.policies.superpod_levels import lost_pods, missing_label
 from ascendctl.engine.policies.superpod_scene import ATLAS_850
 from ascendctl.engine.request import Request
+from ascendctl.engine.running import own_rows
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE
 from ascendctl.wellknown import SUPER_POD_ID, SUPER_POD_RANK
@@ -58,19 +58,9 @@ def make_attempt(request: Request, fault: Fault, level: str) -> Attempt:
     """Rebuild the job's earlier state from the previous result and say who is lost at a level. Raises FaultError if
     two pods were on one node."""
     job = request.job
-    order = tuple(ranked_pods(job))
-    by_name = {pod.name: pod for pod in fault.pods if pod.name}
-    by_rank = {pod.rank: pod for pod in fault.pods if pod.npus or len(fault.pods) == len(order)}
-    former = {}
-    for i in order:
-        pod = by_name.get(job.pods[i].name) or by_rank.get(job.pods[i].rank)
-        if pod is not None:
-            former[i] = pod
-    helpers = {
-        i: -1 if (old := by_name[pod.name]).node in fault.faulty_names else old.index
-        for i, pod in enumerate(job.pods)
-        if i not in former and pod.name in by_name
-    }
+    order, found = job.npu_positions, former_pods(job, fault)
+    former = {i: found[i] for i in order if i in found}
+    helpers = {i: -1 if old.node in fault.faulty_names else old.index for i, old in found.items() if i not in former}
     key = {i: former[i].index if i in former and former[i].index >= 0 else -1 - i for i in order}
     shared = [at for at, count in Counter(former[i].node for i in order if i in former).items() if count > 1]
     if shared:
@@ -138,7 +128,10 @@ def is_hot_switch(attempt: Attempt) -> bool:
         return False
     if attempt.request.selection.policy == ATLAS_850:
         return False
-    running = {(cluster.pods.names[row], int(cluster.pods.node[row])) for row in np.flatnonzero(cluster.pods.active)}
+    pods = cluster.pods
+    own = own_rows(cluster, job, [pod.name for pod in attempt.former.values()]).pods
+    rows = np.flatnonzero(own & pods.active).tolist()
+    running = {(pods.names[row], int(pods.node[row])) for row in rows}
     return all(
         attempt.key[i] >= 0
         and (attempt.former[i].name, attempt.key[i]) in running

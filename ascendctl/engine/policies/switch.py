@@ -40,7 +40,6 @@ from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.state import usable
 from ascendctl.engine.turns import attempts
-from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.leaf import LeafTopology
@@ -61,7 +60,7 @@ def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
 
 def place(job: Job, cluster: Cluster, request: Request) -> Result:
     """Place all pods of a job that has none yet."""
-    if not _whole_chips(request):
+    if not request.selection.whole_chips:
         return _noted(_own_policy(request).place(job, cluster, request), LEFT_OUT)
     return _solve(Scene(request, _topology(cluster)))
 
@@ -69,16 +68,10 @@ def place(job: Job, cluster: Cluster, request: Request) -> Result:
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Result:
     """Place the pods that a fault took (§9). A fault of kind "auto" first replaces the pods of the broken nodes; if
     that fails, the whole job starts again."""
-    if not _whole_chips(request):
+    if not request.selection.whole_chips:
         return _noted(_own_policy(request).reschedule(job, cluster, request, fault), LEFT_OUT)
     result, unlabelled = attempts(request, fault, _restart), missing_label(job)
     return _noted(result, unlabelled) if unlabelled else result
-
-
-def _whole_chips(request: Request) -> bool:
-    """False for jobs whose chips switch affinity is not made for (§2): virtual or shared ones, Atlas 300I Duo, none."""
-    selection = request.selection
-    return selection.policy in WIRINGS and selection.module != "soft_share" and selection.policy != "duo-chip"
 
 
 def _own_policy(request: Request) -> Any:

@@ -43,6 +43,7 @@ from ascendctl.engine.vnpu_templates import (
 )
 from ascendctl.manifest.job import Job, Role
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.snapshot.columns import distinct
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import vnpu as rules
 from ascendctl.wellknown import NPU_CORE
@@ -176,7 +177,7 @@ def demand_of(role: Role, nodes: VirtualNodes) -> Demand:
     chips = nodes.total_cores // np.maximum(nodes.chip_cores, 1)
     whole_cpus = role.npus * nodes.chip_cpus * chips // np.maximum(nodes.total_cores, 1)
     demand.cpus[:] = np.where(demand.whole, whole_cpus, 0)
-    for key in np.unique(nodes.key).tolist():
+    for key in distinct(nodes.key).tolist():
         here = (nodes.key == key) & ~demand.whole
         name = template_for(KEYS[key], role.npus, level, video) if key != NONE and video in DVPP else None
         if name is None:

@@ -316,6 +316,19 @@ def test_hot_switch_takes_the_first_free_node_of_the_superpod() -> None:
     )
 
 
+def test_hot_switch_looks_at_the_pods_of_the_job_only() -> None:
+    """Pods of the same names in another namespace are no running sources."""
+    job = request(4, block=2, labels={"subHealthyStrategy": "hotSwitch", "fault-scheduling": "force"})
+    made = {
+        0: [node("a0", ()), node("a1", ()), node("a2")],
+        1: [node("b0", (), health=SUB_HEALTHY_CARD), node("b1", ()), *(node(f"b{i}") for i in range(2, 7))],
+    }
+    for namespace, owner, switches in (("default", "job", True), ("elsewhere", "other", False)):
+        pods = [Pod(f"{job.name}-worker-{i}", at, owner, i, range(16), namespace=namespace) for i, at in enumerate(OLD)]
+        result = reschedule(job, world(made, pods=pods), earlier(job, OLD, 2, kind="pod"), ["b0"])
+        assert any("hot switch" in text for text, _ in result.trace.steps) is switches
+
+
 def test_mindie_and_service_jobs_have_no_fault_stage() -> None:
     """Trap 10: one lost pod needs free nodes for the whole job."""
     for labels in ({"app": "x", "jobID": "y"}, {"inferserviceid": "s"}):
