@@ -17,7 +17,7 @@ from ascendctl.manifest.patch_pins import Note, PatchError, Seat, Target
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.wellknown import GROUP_NAME, MIN_AVAILABLE, OPERATOR, RANK, TASK_SPEC
 from ascendctl.yamlio.document import FieldPath
-from ascendctl.yamlio.plan import apply_change
+from ascendctl.yamlio.plan import EditError, apply_change
 
 PRIORITY_PATHS: tuple[FieldPath, ...] = (
     ("spec", "runPolicy", "schedulingPolicy", "priorityClass"),
@@ -98,7 +98,7 @@ def _pod(
 ) -> dict[str, Any]:
     value, role = target.document.value, job.roles[spec.role]
     at = job.source.path("role", spec.role)
-    template = dig(value, at)
+    own = dig(value, (*at, "spec"))
     labels = pod_labels(job, role)
     labels.pop(OPERATOR, None)
     left_out = (MIN_AVAILABLE, RANK)
@@ -106,7 +106,9 @@ def _pod(
     ranked = seat is not None or job.kind == "AscendJob"
     own_role = f"r{spec.rank}" if seat is not None else role.task_spec or "helper"
     annotations |= {GROUP_NAME: job.name, TASK_SPEC: own_role} | ({RANK: str(spec.rank)} if ranked else {})
-    body = {"schedulerName": job.scheduler_name or "volcano"} | copy.deepcopy(dict(template.get("spec") or {}))
+    body = {"schedulerName": job.scheduler_name or "volcano"} | copy.deepcopy(
+        dict(own) if isinstance(own, Mapping) else {}
+    )
     if target.kind is ASCEND_JOB:
         body |= _restart_policy(dig(value, (*at[:-1], "restartPolicy")))
     _add_environment(target, job, spec, body)
@@ -123,8 +125,11 @@ def _pod(
             if by_name
             else single_changes(pod, ("spec",), seat.node, names, target.title, notes)
         )
-        for path, new in changes:
-            apply_change(pod, path, new)
+        try:
+            for path, new in changes:
+                apply_change(pod, path, new)
+        except EditError as error:
+            raise PatchError([Note("error", "", f"pod {spec.name}: {error}", target.title)]) from None
     return pod
 
 

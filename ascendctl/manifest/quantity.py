@@ -11,6 +11,8 @@ _QUANTITY = re.compile(
 )
 _BINARY: dict[str, int] = {unit + "i": 1024 ** (i + 1) for i, unit in enumerate("KMGTPE")}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+MAX_WHOLE = (1 << 63) - 1
+"""What Kubernetes makes of a larger quantity."""
 
 
 def parse_quantity(value: Any) -> Decimal | None:
@@ -34,6 +36,7 @@ def is_count(value: Any) -> bool:
 
 
 def whole(value: Any) -> int | None:
-    """A quantity as a whole number, cut towards zero as the scheduler does; None if it is no quantity."""
+    """A quantity as a whole number, cut towards zero as the scheduler does, and to 64 bits as Kubernetes keeps it; None
+    if it is no quantity."""
     number = parse_quantity(value)
-    return None if number is None else int(number)
+    return None if number is None else max(-MAX_WHOLE, min(MAX_WHOLE, int(number)))

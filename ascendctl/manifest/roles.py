@@ -15,11 +15,14 @@ NPU_PREFIX = "huawei.com/"
 NO_NPUS = frozenset(("huawei.com/ub_rdma",))
 """Resources under the same prefix that are shares of something else: never what a job with NPUs is about."""
 
+MAX_NPUS = (1 << 31) - 1
+
 
 def npu_requests(spec: Any) -> dict[str, int]:
     """huawei.com/ resources of one pod, summed over its normal containers; limits stand in where requests are absent.
 
-    Quantities that cannot be read count as 0: a rule reports them.
+    Quantities below 0, and those that cannot be read, count as 0: a rule reports them. Beyond 31 bits all are the
+    same to the engine.
     """
     total: dict[str, int] = {}
     containers = dig(spec, ("containers",))
@@ -30,7 +33,7 @@ def npu_requests(spec: Any) -> dict[str, int]:
             if isinstance(given, Mapping):
                 asked.update({k: v for k, v in given.items() if isinstance(k, str) and NPU_PREFIX in k})
         for name, value in asked.items():
-            total[name] = total.get(name, 0) + (whole(value) or 0)
+            total[name] = min(MAX_NPUS, total.get(name, 0) + max(0, whole(value) or 0))
     return total
 
 

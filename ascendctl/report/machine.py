@@ -16,11 +16,19 @@ def as_document(documents: Sequence[dict[str, Any]], name: str) -> str:
 
 
 def dump(value: Any, name: str) -> str:
-    """A value as JSON (two blanks deep, keys in order) or as YAML."""
+    """A value as JSON (two blanks deep, keys in order, control characters as escapes) or as YAML."""
     if name == "yaml":
         from ascendctl.yamlio.write import to_yaml
 
         return to_yaml(value)
     import orjson
 
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    from ascendctl.report.text import json_escaped
+
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except orjson.JSONEncodeError:  # a number of more than 64 bits, half of a surrogate pair
+        import json
+
+        text = json.dumps(value, indent=2)
+    return json_escaped(text)

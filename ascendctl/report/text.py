@@ -18,6 +18,13 @@ def printable(text: str) -> str:
     return _CONTROL.sub(_escape, text)
 
 
+def json_escaped(text: str) -> str:
+    """JSON text with the control characters that JSON itself lets through written as \\u009b."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _CONTROL.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

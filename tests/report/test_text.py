@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import io
+import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ascendctl.report.machine import dump
 from ascendctl.report.text import padded, paint, printable, ranges, some, table, wants_color, width
 
 
@@ -73,3 +76,13 @@ def test_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert not wants_color("auto", Terminal())
     assert paint("x", "red", True) == "\x1b[31mx\x1b[0m" and paint("x", "red", False) == "x"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a\x7fb", "a\x9b31mb", "\u202e\u2028", "\ud800", "n\u00fc\u4e2d\n\t\x1b", 10**25, [1 << 63, {"\x85": 2.5}]],
+)
+def test_machine_formats_hold_no_control_characters(value: Any) -> None:
+    text = dump({"key": value}, "json")
+    assert json.loads(text) == {"key": value}
+    assert all(printable(line) == line for line in text.split("\n"))

@@ -12,7 +12,7 @@ _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
 
 def render(report: Report) -> str:
     """The list as JSON; empty brackets when there is nothing."""
-    import orjson
+    from ascendctl.report.machine import dump
 
     seen: Counter[tuple[str, ...]] = Counter()
     issues = []
@@ -28,4 +28,4 @@ def render(report: Report) -> str:
                 "location": {"path": relative(finding.file), "lines": {"begin": max(finding.line, 1)}},
             }
         )
-    return orjson.dumps(issues, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return dump(issues, "json") + "\n"

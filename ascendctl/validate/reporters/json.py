@@ -7,9 +7,9 @@ from ascendctl.validate.report import Report
 
 def render(report: Report) -> str:
     """The report as JSON, two blanks deep."""
-    import orjson
+    from ascendctl.report.machine import dump
 
-    return orjson.dumps(report.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    return dump(report.to_dict(), "json") + "\n"
 
 
 def render_yaml(report: Report) -> str:

@@ -22,9 +22,9 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 def render(report: Report) -> str:
     """One run. Beyond 25,000 results the worst are kept, and a notification says how many were left out."""
-    import orjson
+    from ascendctl.report.machine import dump
 
-    return orjson.dumps(document(report), option=orjson.OPT_INDENT_2).decode() + "\n"
+    return dump(document(report), "json") + "\n"
 
 
 def document(report: Report) -> dict[str, Any]:

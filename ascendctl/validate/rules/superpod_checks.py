@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isqrt
 
 from ascendctl.manifest.job import Job, Role
 from ascendctl.validate.rule import Violation
 
 SP_BLOCK = "sp-block"
+_MAX_NODES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,20 @@ def total_is_blocks(job: Job, npus: int, reason: str) -> Violation | None:
     block, total = job.sp_block, job.npus
     if total % block == 0:
         return None
-    fitting = [n for n in range(npus, total + 1, npus) if total % n == 0]
+    fitting = _whole_node_blocks(total, npus)
     below, above = [n for n in fitting if n < block], [n for n in fitting if n > block]
     near = " or ".join(str(n) for n in (*below[-1:], *above[:1]))
     advice = f"use sp-block {near}, or another number of pods" if near else "change the number of pods"
     return _violation(job, "SPB-07", reason, block=block, total=total, advice=advice)
+
+
+def _whole_node_blocks(total: int, npus: int) -> list[int]:
+    """The numbers of NPUs, whole nodes each, that divide a job, ascending; none for jobs beyond all bounds."""
+    nodes = total // npus
+    if total % npus or nodes > _MAX_NODES:
+        return []
+    low = [n for n in range(1, isqrt(nodes) + 1) if nodes % n == 0]
+    return [n * npus for n in (*low, *(nodes // n for n in reversed(low) if n * n < nodes))]
 
 
 def is_exempt(role: Role) -> bool:
