@@ -9,7 +9,7 @@ import pytest
 
 from tests.test_vectors import FAMILIES
 
-SLOW = ("numpy.ma", "numba", "jsonschema", "tabulate", "ruamel")
+SLOW = ("numpy.ma", "numba", "jsonschema")
 PROGRAM = """
 import sys
 import ascendctl

@@ -186,7 +186,7 @@ def imported(*arguments: str) -> dict[str, Any]:
     cli = import_module("ascendctl.cli")
     with redirect_stdout(StringIO()), suppress(SystemExit):
         cli.cli.main(list(arguments), standalone_mode=False)
-    noted = ("numba", "llvmlite", "yaml", "jsonschema", "tabulate", "multiprocessing")
+    noted = ("numba", "llvmlite", "yaml", "jsonschema", "multiprocessing")
     return {"modules": len(sys.modules), "imported": [name for name in noted if name in sys.modules]}
 
 
