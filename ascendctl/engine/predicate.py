@@ -11,6 +11,7 @@ from ascendctl.engine.state import State
 from ascendctl.manifest.job import Job, Role
 from ascendctl.names import natural_key
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, UNKNOWN_ACCELERATOR, Cluster
+from ascendctl.snapshot.profiles import profile_of
 
 CODES = tuple(NODE_CODES)
 CODE = {name: i for i, name in enumerate(CODES)}
@@ -22,13 +23,15 @@ def refuse(codes: NDArray[np.int16], where: NDArray[np.bool_], code: str) -> Non
     codes[(codes == ACCEPTED) & where] = CODE[code]
 
 
-def health_codes(job: Job, cluster: Cluster) -> NDArray[np.int16]:
-    """int16[N]: steps 1 and 2, which hold for every pod of the job, with NPUs or without. Index of `CODES`."""
+def health_codes(job: Job, cluster: Cluster, role: Role) -> NDArray[np.int16]:
+    """int16[N]: steps 1 and 2 for the pods of a role, which hold for pods without NPUs too, but for PreSeparate in old
+    versions of the plugin (chapter 30 §7). Index of `CODES`."""
     codes = np.zeros(cluster.size, dtype=np.int16)
     refuse(codes, ~cluster.visible, "NODE_UNKNOWN")
     refuse(codes, (cluster.health & UNKNOWN_ACCELERATOR) != 0, "NODE_NOT_IN_FAULT_TABLE")
     refuse(codes, (cluster.health & NODE_UNHEALTHY) != 0, "NODE_UNHEALTHY")
-    refuse(codes, (cluster.health & PRE_SEPARATE) != 0, "NODE_PRESEPARATE")
+    if role.is_npu or profile_of(cluster.profile).pre_separate_all:
+        refuse(codes, (cluster.health & PRE_SEPARATE) != 0, "NODE_PRESEPARATE")
     if job.sub_healthy_strategy != "ignore":
         refuse(codes, cluster.sub_healthy, "NODE_SUBHEALTHY")
     return codes
@@ -42,8 +45,7 @@ def resource_codes(codes: NDArray[np.int16], state: State, role: Role) -> None:
     fixed, listed = state.fixed, state.list_length
     if "-" not in role.resource.removeprefix("huawei.com/"):
         refuse(codes, ~fixed.idle_defined | (fixed.capacity < 0) | (listed < 0), "RES_MISSING")
-        refuse(codes, (listed > state.idle) | (listed > fixed.capacity), "RES_UNSTABLE")
-        refuse(codes, state.idle > fixed.capacity, "RES_UNSTABLE")
+        refuse(codes, ~state.stable, "RES_UNSTABLE")
     refuse(codes, ~fixed.idle_defined, "RES_MISSING")
     refuse(codes, state.idle < role.npus, "NPU_SHORTAGE")
 

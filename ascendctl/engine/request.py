@@ -61,7 +61,7 @@ class Request:
             codes = self.kube_codes(role)
             if not self.selection.registered:
                 refuse(codes, self.cluster.visible, "JOB_UNKNOWN")
-            codes = np.where(codes == ACCEPTED, health_codes(self.job, self.cluster), codes)
+            codes = np.where(codes == ACCEPTED, health_codes(self.job, self.cluster, self.job.roles[role]), codes)
             whole_chips = self.job.roles[role].resource in CHIP_RESOURCES
             shared = self.selection.module == "soft_share" or self.config.whole_npus_on_shared_nodes
             if whole_chips and not shared:

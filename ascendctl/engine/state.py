@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.snapshot.cluster import Cluster, ResourceColumns
+from ascendctl.snapshot.profiles import StableRule, profile_of
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class State:
     """Copies of the columns of one resource (length N) that `take` changes; the snapshot itself never changes.
 
     `free` uint64, `idle`, `list_length` int32 as in ResourceColumns; `fixed` are the columns that stay.
+    `rule`: which nodes the version of the plugin takes for stable.
     """
 
     resource: str
@@ -22,6 +24,18 @@ class State:
     free: NDArray[np.uint64]
     idle: NDArray[np.int32]
     list_length: NDArray[np.int32]
+    rule: StableRule = "bounded"
+
+    @property
+    def stable(self) -> NDArray[np.bool_]:
+        """bool[N]: nodes on which list, idle and capacity agree (chapter 30 §6.6, §7)."""
+        exact = self.rule in ("equal", "equal-unless-over")
+        agree: NDArray[np.bool_] = self.list_length == self.idle if exact else self.list_length <= self.idle
+        if self.rule == "bounded":
+            agree &= (self.list_length <= self.fixed.capacity) & (self.idle <= self.fixed.capacity)
+        elif self.rule == "equal-unless-over":
+            agree |= self.idle < 0
+        return agree
 
     def copy(self) -> State:
         """The same with working arrays of its own."""
@@ -37,7 +51,7 @@ class State:
 
     def _part(self, here: slice | NDArray[np.intp]) -> State:
         fixed = ResourceColumns(*(getattr(self.fixed, field.name)[here] for field in fields(self.fixed)))
-        return State(self.resource, fixed, self.free[here], self.idle[here], self.list_length[here])
+        return State(self.resource, fixed, self.free[here], self.idle[here], self.list_length[here], self.rule)
 
     def take(self, node: int, chips: int, count: int) -> None:
         """Give `count` chips (bit mask `chips`) of a node to a pod."""
@@ -58,7 +72,8 @@ def undefined(size: int) -> ResourceColumns:
 def new_state(cluster: Cluster, resource: str) -> State:
     """Fresh working arrays for one resource name."""
     columns = cluster.resources.get(resource) or undefined(cluster.size)
-    return State(resource, columns, columns.free.copy(), columns.idle.copy(), columns.list_length.copy())
+    rule = profile_of(cluster.profile).stable
+    return State(resource, columns, columns.free.copy(), columns.idle.copy(), columns.list_length.copy(), rule)
 
 
 def usable(state: State, distributed: bool, network_aware: bool) -> NDArray[np.uint64]:

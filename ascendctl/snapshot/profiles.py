@@ -8,25 +8,28 @@ from typing import Literal
 
 Source = Literal["auto", "device", "clusterd"]
 CheckCodes = Literal["warn", "strict", "off"]
+StableRule = Literal["bounded", "below", "equal", "equal-unless-over"]
+"""When a node's numbers agree, with L names in its free list: "bounded" L <= idle <= capacity; "below" L <= idle;
+"equal" L = idle; "equal-unless-over" the same, but not asked of nodes whose pods request more than there is."""
 
 
 @dataclass(frozen=True)
 class Profile:
     """What one version of the plugin does. Data formats of all versions are read whatever the profile.
 
-    `check_codes`: rows with a wrong CheckCode are refused. `stable_equal`: a node is stable only if its list is
-    exactly as long as it has idle chips. `self_maintain`: the free list is computed from the node's chips and pods;
-    `maintain_exceptions`: not for soft sharing and vNPU nodes. `base_info_needed`: without a readable baseDeviceInfos
-    there are no lists at all ("always"), none with self-maintain ("maintain"), or it does not matter ("never").
-    `node_map_prefix`: any cluster-info-node-* counts, not just cluster-info-node-cm. `node_annotation`: the Node
-    annotation NodeHealthyStatus counts. `rack`: RackID and huawei.com/npu are known. `heartbeat`: an old NodeD
-    heartbeat would count. `force_enqueue`, `resource_levels`, `previous_node`: the scheduler parameters exist.
+    `check_codes`: rows with a wrong CheckCode are refused. `stable`: which nodes are stable. `self_maintain`: the free
+    list is computed from the node's chips and pods; `maintain_exceptions`: not for soft sharing and vNPU nodes.
+    `base_info_needed`: without a readable baseDeviceInfos there are no lists at all ("always"), none with self-maintain
+    ("maintain"), or it does not matter ("never"). `node_map_prefix`: any cluster-info-node-* counts, not just
+    cluster-info-node-cm. `node_annotation`: the Node annotation NodeHealthyStatus counts. `pre_separate_all`: a host
+    that NodeD reports PreSeparate takes no pods at all, else none with NPUs. `rack`: RackID and huawei.com/npu are
+    known. `heartbeat`: an old NodeD heartbeat would count. `force_enqueue`, `resource_levels`, `previous_node`: the
+    scheduler parameters exist.
     """
 
     name: str
     check_codes: bool = False
-    stable_equal: bool = False
-    stable_capacity: bool = True
+    stable: StableRule = "bounded"
     self_maintain: bool = True
     maintain_exceptions: bool = True
     base_info_needed: Literal["always", "maintain", "never"] = "always"
@@ -40,12 +43,11 @@ class Profile:
     previous_node: bool = True
 
 
-def _before_7_1(name: str, check_codes: bool, heartbeat: bool = False) -> Profile:
+def _before_7_1(name: str, stable: StableRule) -> Profile:
     return Profile(
         name,
-        check_codes=check_codes,
-        stable_equal=check_codes,
-        stable_capacity=False,
+        check_codes=stable != "below",
+        stable=stable,
         self_maintain=False,
         maintain_exceptions=False,
         base_info_needed="never",
@@ -53,7 +55,7 @@ def _before_7_1(name: str, check_codes: bool, heartbeat: bool = False) -> Profil
         node_annotation=False,
         pre_separate_all=False,
         rack=False,
-        heartbeat=heartbeat,
+        heartbeat=stable == "equal-unless-over",
         force_enqueue=False,
         resource_levels=False,
         previous_node=False,
@@ -63,7 +65,7 @@ def _before_7_1(name: str, check_codes: bool, heartbeat: bool = False) -> Profil
 def _seven(name: str, late: bool) -> Profile:
     return Profile(
         name,
-        stable_capacity=False,
+        stable="below",
         maintain_exceptions=False,
         base_info_needed="maintain",
         node_annotation=late,
@@ -78,10 +80,10 @@ def _seven(name: str, late: bool) -> Profile:
 PROFILES: dict[str, Profile] = {
     profile.name: profile
     for profile in (
-        _before_7_1("5.0", True, heartbeat=True),
-        _before_7_1("6.0-RC3", True, heartbeat=True),
-        _before_7_1("6.0", True),
-        _before_7_1("7.0", False),
+        _before_7_1("5.0", "equal-unless-over"),
+        _before_7_1("6.0-RC3", "equal-unless-over"),
+        _before_7_1("6.0", "equal"),
+        _before_7_1("7.0", "below"),
         _seven("7.1", False),
         _seven("7.2", True),
         _seven("7.3", True),

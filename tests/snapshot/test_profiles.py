@@ -49,8 +49,7 @@ def rows(attribute: str) -> list[Any]:
 def test_the_table_of_the_chapter() -> None:
     assert list(PROFILES) == ALL
     assert rows("check_codes") == [True] * 3 + [False] * 6
-    assert rows("stable_equal") == [True] * 3 + [False] * 6
-    assert rows("stable_capacity") == [False] * 7 + [True] * 2
+    assert rows("stable") == ["equal-unless-over"] * 2 + ["equal"] + ["below"] * 4 + ["bounded"] * 2
     assert rows("self_maintain") == [False] * 4 + [True] * 5
     assert rows("maintain_exceptions") == [False] * 7 + [True] * 2
     assert rows("base_info_needed") == ["never"] * 4 + ["maintain"] * 3 + ["always"] * 2
