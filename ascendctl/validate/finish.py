@@ -124,6 +124,7 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
     prefix = f"doc[{one.document.index}]:" if documents > 1 else ""
     message = message_of(rule, violation)
     said = _says_outcome(rule.message) or "silently" in message  # what goes on in silence is refused by nobody
+    rule = replace(rule, outcome=violation.outcome or rule.outcome)
     outcome = outcome_of(rule) if severity == "error" and not said else ""
     return Finding(
         file=one.document.file,

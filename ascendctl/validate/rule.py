@@ -38,7 +38,8 @@ class Rule:
 class Violation:
     """A rule that fired. `path` is the offending field, or where the absent field should stand. `values` fill the
     templates of the rule. `reason` is the reference's reason category ("InvalidResourceRequest") where the rule is
-    part of the scheduler's job validation, else "". `severity`, `message` and `hint` replace the rule's own if given.
+    part of the scheduler's job validation, else "". `severity`, `message`, `hint` and `outcome` replace the rule's own
+    if given.
     """
 
     rule: str
@@ -48,3 +49,4 @@ class Violation:
     severity: str = ""
     message: str = ""
     hint: str = ""
+    outcome: str = ""

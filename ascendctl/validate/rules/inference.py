@@ -1,4 +1,5 @@
-"""Rules on Atlas 300I, 300I Pro / 300V and 300I Duo, D31-* (chapter 40 §3.2; chapter 11.4.4, 11.6 to 11.10)."""
+"""Rules on Atlas 300I, 300I Pro / 300V and 300I Duo, D31-* (chapter 40 §3.2; chapter 11.4.4, 11.6 to 11.10). D31-12 is
+beyond that table (chapter 11.20 trap 12)."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D31-02", "error", "npu-310-strategy of an Ascend310P job is neither card nor chip",
-        "npu-310-strategy is {value!r}: it is ignored silently, and Duo cards get no affinity",
+        "npu-310-strategy is {value!r}: the scheduler silently uses the plain 310P policy{loss}",
         "write card or chip, or leave the label out (chip)", products=_DUO, outcome="FALL", source="chapter 11.5.3",
         wrong='duo: "true"\nnpu-310-strategy: cards', right='duo: "true"\nnpu-310-strategy: card',
     ),
@@ -53,7 +54,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D31-05", "error", "label duo is there, but not true",
-        "duo is {value!r}: only the value true switches Duo affinity on", 'write duo: "true", or drop the label',
+        "duo is {value!r}: only the value true switches Duo affinity on, {runs}",
+        'write duo: "true", or drop the label',
         products=_DUO, outcome="FALL", source="chapter 11.5.3", wrong='duo: "yes"', right='duo: "true"',
     ),
     Rule(
@@ -83,7 +85,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "D31-10", "warning", "meant for 300I Duo, but label duo is missing",
-        "the product is Atlas 300I Duo, but label duo is missing: the job is handled as plain 310P",
+        "{why}, but label duo is missing: the scheduler silently uses the plain 310P policy, which knows no cards",
         'add the label duo: "true"', products=_DUO, outcome="FALL", source="chapter 11.5.3",
         wrong="npu-310-strategy: card", right='duo: "true"\nnpu-310-strategy: card',
     ),
@@ -91,6 +93,13 @@ RULES: tuple[Rule, ...] = (
         "D31-11", "warning", "a label of the 310 family on a job of other NPUs",
         "label {key} has no effect on {resource}", "remove the label", outcome="IGN", source="chapter 11.3",
         wrong='duo: "true"    # huawei.com/Ascend910', right="no duo label",
+    ),
+    Rule(
+        "D31-12", "warning", "label distributed of a Duo job is neither true nor false",
+        "distributed is {value!r}: only the value true counts, so the scheduler silently handles the job as not "
+        "distributed and may split it over half cards",
+        'write distributed: "true" or "false"', products=_DUO, outcome="FALL", source="chapter 11.20",
+        wrong='distributed: "True"', right='distributed: "true"',
     ),
 )  # fmt: skip
 
@@ -119,16 +128,35 @@ def advise(job: Job, policy: str, cluster: Cluster | None = None) -> Iterator[Vi
                 path, values = job.source.path("label", key), {"key": key, "resource": job.resource}
                 yield Violation("D31-11", path, values)
         return
-    strategy, duo = job.labels.get(STRATEGY), job.labels.get(DUO)
+    strategy, duo, distributed = (job.labels.get(key) for key in (STRATEGY, DUO, DISTRIBUTED))
     if strategy not in (None, "card", "chip"):
+        loss = ", without affinity to Duo cards" if duo == "true" else ""
         rule = "D31-01" if job.resource == A310 else "D31-02"
-        yield Violation(rule, job.source.path("label", STRATEGY), {"value": strategy})
-    if job.resource == A310P and duo not in (None, "true"):
-        yield Violation("D31-05", job.source.path("label", DUO), {"value": duo})
-    if job.product == "300i-duo" and duo is None:
-        yield Violation("D31-10", job.source.path("label", DUO))
+        yield Violation(rule, job.source.path("label", STRATEGY), {"value": strategy, "loss": loss})
+    if job.resource == A310P:
+        yield from _not_duo(job, policy, duo)
+        if policy in ("duo-card", "duo-chip") and distributed not in (None, "true", "false") and "|" not in distributed:
+            yield Violation("D31-12", job.source.path("label", DISTRIBUTED), {"value": distributed})
     if policy in LIMITS and not check(job, policy):
         yield from _too_many(job, policy, cluster)
+
+
+def _not_duo(job: Job, policy: str, duo: str | None) -> Iterator[Violation]:
+    """D31-05, D31-10: Duo cards that the scheduler takes for others."""
+    if duo is None:
+        key = STRATEGY if job.labels.get(STRATEGY) == "card" else DISTRIBUTED
+        if job.product == "300i-duo":
+            why = "the product is Atlas 300I Duo"
+        elif job.labels.get(key) in ("card", "true"):
+            why = f"label {key} is for Atlas 300I Duo"
+        else:
+            return
+        yield Violation("D31-10", job.source.path("label", DUO), {"why": why})
+    elif duo != "true":
+        runs = "and the scheduler silently uses the plain 310P policy"
+        if policy != "310P":
+            runs = f"though by chance the scheduler uses the policy {policy}"
+        yield Violation("D31-05", job.source.path("label", DUO), {"value": duo, "runs": runs})
 
 
 def _too_many(job: Job, policy: str, cluster: Cluster | None) -> Iterator[Violation]:

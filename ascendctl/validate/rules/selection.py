@@ -1,9 +1,10 @@
-"""Rules on what selects the policy, SEL-* (chapter 40 §3.2; for the scheduler chapter 10 §4 and chapter 11.5)."""
+"""Rules on what selects the policy, SEL-* (chapter 40 §3.2; for the scheduler chapter 10 §4 and chapter 11.5). SEL-17
+is beyond that table (chapter 10 §12 D1)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ascendctl.engine.select import (
@@ -67,22 +68,22 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "SEL-05", "error", "pods of a job have different accelerator-type selectors",
-        "accelerator-type differs between the pods: {value!r} selects {fallback}", "give all pods the same value",
-        outcome="PEND-V", source="chapter 40 §1.9",
+        "accelerator-type differs between the pods: {value!r} selects {fallback}",
+        "give all pods the value of the hardware that the job means", outcome="PEND-V", source="chapter 40 §1.9",
         wrong="accelerator-type: module    # Master\naccelerator-type: half    # Worker",
         right="accelerator-type: module    # in every pod",
     ),
     Rule(
         "SEL-06", "warning", "policy and accelerator-type belong to different hardware",
         "the policy is {policy}, but accelerator-type {value!r} belongs to {other}: the policy places the pods, the "
-        "selector still filters the nodes", "make both name the same hardware", outcome="PEND-N",
+        "selector still filters the nodes", "{advice}", outcome="PEND-N",
         source="chapter 40 §3.2", wrong="huawei.com/schedule_policy: chip8-node8\naccelerator-type: module-a3-16",
         right="huawei.com/schedule_policy: chip2-node16\naccelerator-type: module-a3-16",
     ),
     Rule(
         "SEL-07", "warning", "policy and resource belong to different product generations",
         "policy {policy} is one of {made_for}, but the job asks for {resource}",
-        "use the resource or the policy of the product", outcome="PEND-N", source="chapter 10 §4.1",
+        "{advice}", outcome="PEND-N", source="chapter 10 §4.1",
         wrong="huawei.com/schedule_policy: chip2-node16\nhuawei.com/npu: 16",
         right="huawei.com/schedule_policy: chip2-node16\nhuawei.com/Ascend910: 16",
     ),
@@ -117,8 +118,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "SEL-13", "warning", "schedule_policy on a resource that ignores it",
-        "schedule_policy has no effect on {resource}", "remove the annotation", products=("300i", "310p", "300i-duo"),
-        outcome="IGN", source="chapter 10 §4.1",
+        "schedule_policy {value!r} has no effect on {resource}: {runs}", "remove the annotation",
+        products=("300i", "310p", "300i-duo", "vnpu-dynamic", "vnpu-static"), outcome="IGN",
+        source="chapter 10 §4.1",
         wrong="huawei.com/schedule_policy: chip8-node8\nhuawei.com/Ascend310P: 1", right="huawei.com/Ascend310P: 1",
     ),
     Rule(
@@ -137,6 +139,17 @@ RULES: tuple[Rule, ...] = (
         "SEL-16", "warning", "kind or framework is not documented for the product",
         "{what} {value} is not documented for {product}: documented are {allowed}", "use one of {allowed}",
         outcome="IGN", source="chapter 40 §4", wrong="kind: AscendJob    # --product 310p", right="kind: Deployment",
+    ),
+    Rule(
+        "SEL-17", "warning", "chip4-node8 on Ascend910",
+        "chip4-node8 on huawei.com/Ascend910 silently selects the policy of 4-chip meshes, made for Atlas 350, instead "
+        "of the HCCS ring policy of the Atlas 800 training server",
+        "for the ring policy remove schedule_policy and select accelerator-type: module; for A2 write chip8-node8",
+        products=("a800",), outcome="FALL", source="chapter 10 §12 D1",
+        about="The documents list chip4-node8 for the Atlas 800 training server. The mesh policy takes 3, 5, 6 and 7 "
+        "NPUs as well, prefers the mesh with the fewest spare chips, and does not count the healthy chips of a node.",
+        wrong="huawei.com/schedule_policy: chip4-node8\nhuawei.com/Ascend910: 4",
+        right="accelerator-type: module    # and no schedule_policy\nhuawei.com/Ascend910: 4",
     ),
 )  # fmt: skip
 
@@ -161,17 +174,17 @@ def _policy_value(job: Job, product: str) -> Iterator[Violation]:
     given, accelerator = job.policy_name, job.selector.get(ACCELERATOR_TYPE)
     if job.resource not in (A910, NPU):
         if given is not None and (job.resource in (A310, A310P, NPU_CORE) or STATIC_VNPU.search(job.resource)):
-            yield _annotation("SEL-13", job, resource=job.resource)
+            yield _annotation("SEL-13", job, value=given, resource=job.resource, runs=_handled_by(job))
         return
     policy = select_policy(job).policy
-    fallback = f"the policy {policy}" if policy else "no policy"
+    fallback = in_words(policy)
     selector = job.source.path("selector", ACCELERATOR_TYPE)
     mixed = accelerator is not None and "|" in accelerator
-    if mixed and given not in BY_ANNOTATION:
-        yield Violation("SEL-05", selector, {"value": accelerator, "fallback": fallback})
+    if mixed:
+        yield _mixed(job, str(accelerator), policy)
     if given is not None and given not in BY_ANNOTATION:
         near = nearest(given, POLICIES)
-        advice = f"did you mean {near}?" if near else "use one of " + ", ".join(POLICIES)
+        advice = f"did you mean {near}?" if near else "use one of " + ", ".join(_policies_of(job.resource))
         yield _annotation("SEL-01", job, value=given, fallback=fallback, advice=advice)
     elif given is None and job.resource == NPU:
         yield _annotation("SEL-02", job, advice=_npu_policies(accelerator))
@@ -181,12 +194,57 @@ def _policy_value(job: Job, product: str) -> Iterator[Violation]:
     elif given is None and not policy and not mixed:
         advice = _advice_for_type(str(accelerator))
         yield Violation("SEL-03", selector, {"value": accelerator, "advice": advice})
+    elif given is None and accelerator is not None and not mixed and _card_by_chance(job, accelerator):
+        why = f"accelerator-type {accelerator!r} is unknown: for its part card the scheduler silently uses {fallback}"
+        values = {"value": accelerator, "advice": _advice_for_type(accelerator)}
+        yield Violation("SEL-03", selector, values, severity="warning", message=why)
     if given == "module-a3-16":
         why = "is an undocumented alias of chip2-node16"
         yield _annotation("SEL-12", job, policy=given, why=why, advice="write chip2-node16")
     if given == "chip2-node8":
         why = "is for nodes of 8 NPUs, but accepts up to 16 per pod"
         yield _annotation("SEL-12", job, policy=given, why=why, advice="keep to 8 NPUs per pod")
+
+
+def in_words(policy: str) -> str:
+    """A policy that takes a job, with the hardware that it is made for: "the policy module (Atlas 800 ...)"."""
+    if not policy:
+        return "no policy"
+    made_for = next((p.title for p in CATALOGUE if policy in p.policies), "")
+    kind = next((kind for kind, selected in BY_ACCELERATOR.items() if selected == policy), None)
+    made_for = next((p.title for p in CATALOGUE if kind in p.accelerator_types), made_for)
+    return f"the policy {policy} ({made_for})" if made_for else f"the policy {policy}"
+
+
+def _handled_by(job: Job) -> str:
+    """What handles a job of a resource that no schedule_policy applies to."""
+    policy = select_policy(job).policy
+    if policy == "vnpu-static":
+        return "the device plugin hands out vNPUs, no policy looks at chips"
+    return f"the policy {policy} handles the job" if policy else "no policy handles the job"
+
+
+def _mixed(job: Job, accelerator: str, policy: str) -> Violation:
+    """SEL-05. A named policy runs whatever the selectors say; without one the joined value selects, mostly nothing."""
+    selector = job.source.path("selector", ACCELERATOR_TYPE)
+    if job.policy_name in BY_ANNOTATION:
+        what = f"accelerator-type differs between the pods ({accelerator!r}): {in_words(policy)} still takes the job, "
+        return Violation("SEL-05", selector, message=what + "but its pods wait for different hardware", outcome="RUN")
+    values = {"value": accelerator, "fallback": in_words(policy)}
+    return Violation("SEL-05", selector, values, outcome="FALL" if policy else "")
+
+
+def _card_by_chance(job: Job, accelerator: str) -> bool:
+    """True for a selector that no product has and that selects the card policy by a part of its text."""
+    if SP_BLOCK in job.annotations or "card" not in accelerator:
+        return False
+    return not any(accelerator in p.accelerator_types for p in CATALOGUE)
+
+
+def _policies_of(resource: str) -> list[str]:
+    """The policies of products that offer a resource, in the order of `POLICIES`."""
+    offering = [p for p in CATALOGUE if resource in (p.resource, *p.other_resources)]
+    return [policy for policy in POLICIES if policy == "multilevel" or any(policy in p.policies for p in offering)]
 
 
 def _npu_policies(accelerator: str | None) -> str:
@@ -210,12 +268,30 @@ def _agreement(job: Job) -> Iterator[Violation]:
     if given is None or given not in BY_ANNOTATION or job.resource not in (A910, NPU):
         return
     if accelerator is not None and given not in ("multilevel", "chip1-softShareDev") and not _agree(given, accelerator):
-        other = ", ".join(p.title for p in CATALOGUE if accelerator in p.accelerator_types) or "other hardware"
+        owners = [p for p in CATALOGUE if accelerator in p.accelerator_types]
+        other = ", ".join(p.title for p in owners) or "other hardware"
         path = job.source.path("selector", ACCELERATOR_TYPE)
-        yield Violation("SEL-06", path, {"policy": given, "value": accelerator, "other": other})
+        advice = _same_hardware(given, job.resource, owners)
+        yield Violation("SEL-06", path, {"policy": given, "value": accelerator, "other": other, "advice": advice})
+    elif given == "chip4-node8" and job.resource == A910:
+        yield _annotation("SEL-17", job)
     if (job.resource == NPU and given in OLDER) or (job.resource == A910 and given in NEWER):
         made_for = "Atlas 800, A2 and A3" if given in OLDER else "Atlas 350, 850 and 950"
-        yield _annotation("SEL-07", job, policy=given, made_for=made_for, resource=job.resource)
+        asked = A910 if given in OLDER else NPU
+        advice = f"ask for {asked}, or name a policy of {job.resource}: {', '.join(_policies_of(job.resource))}"
+        yield _annotation("SEL-07", job, policy=given, made_for=made_for, resource=job.resource, advice=advice)
+
+
+def _same_hardware(policy: str, resource: str, owners: Sequence[Product]) -> str:
+    """How policy and selector come to name one product; `owners` are the products of the selector."""
+    policies = list(dict.fromkeys(p.policies[0] for p in owners if p.policies))
+    offering = [p for p in CATALOGUE if policy in p.policies and resource in (p.resource, *p.other_resources)]
+    types = list(dict.fromkeys(kind for p in offering for kind in p.accelerator_types))
+    ways = [f"write schedule_policy {' or '.join(policies)}"] if policies else []
+    if any("module" in p.accelerator_types for p in owners):
+        ways = ["remove schedule_policy"]
+    ways += [f"select accelerator-type {' or '.join(types)}"] if types else []
+    return ", or ".join(ways) or "make both name the same hardware"
 
 
 def _agree(policy: str, accelerator: str) -> bool:

@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "SFT-06", "warning", "quota labels without the soft-share policy",
-        "{key} has no effect without the annotation huawei.com/schedule_policy: chip1-softShareDev",
+        "{key} has no effect without the annotation huawei.com/schedule_policy: chip1-softShareDev: {runs}",
         "add the annotation, or remove the labels", products=_PRODUCTS, outcome="IGN", source="chapter 11.15.1",
         wrong=_RIGHT, right="huawei.com/schedule_policy: chip1-softShareDev\n" + _RIGHT,
     ),
@@ -104,7 +104,8 @@ def advise(job: Job, policy: str) -> Iterator[Violation]:
     if policy != POLICY:
         stray = next((key for key in KEYS if key in job.labels), None)
         if stray is not None and job.resource:
-            yield Violation("SFT-06", job.source.path("label", stray), {"key": stray})
+            runs = f"the policy {policy} gives out whole NPUs" if policy else "no policy takes the job"
+            yield Violation("SFT-06", job.source.path("label", stray), {"key": stray, "runs": runs})
         return
     annotated = next((found for key in KEYS if key not in job.labels and (found := _annotated(job, key))), None)
     if annotated is not None:

@@ -320,9 +320,9 @@ def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[V
 
 
 def _documented_policy(accelerator: str | None, product: str) -> str:
-    """The policy of the hardware that a job names; "" if it has none."""
+    """The policy of the hardware that a job names; "" if it has none, or is served without one (Atlas 800 training)."""
     known = (p for p in CATALOGUE if p.name == product or (not product and accelerator in p.accelerator_types))
-    return next((p.policies[0] for p in known if p.policies), "")
+    return next((p.policies[0] for p in known if p.policies and p.name != "a800"), "")
 
 
 def _affinity_advice(job: Job, super_pod: bool) -> list[Violation]:

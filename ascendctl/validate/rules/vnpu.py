@@ -23,8 +23,9 @@ _DYNAMIC, _STATIC = ("vnpu-dynamic",), ("vnpu-static",)
 RULES: tuple[Rule, ...] = (
     Rule(
         "VNP-01", "error", "npu-core without a ring-controller.atlas value that selects a vNPU policy",
-        "ring-controller.atlas is {value}: without ascend-310P, ascend-910, ascend-910b or huawei.com.npu the "
-        "scheduler plugin does not take the job", "label the job with ring-controller.atlas of the product",
+        "ring-controller.atlas is {value}: the scheduler plugin does not take the job and refuses every node for its "
+        "pods, which stay Pending", "write ring-controller.atlas: ascend-310P for 310P, ascend-910b for A2 and A3 "
+        "(ascend-910 and huawei.com.npu do the same)",
         products=_DYNAMIC, outcome="RUN", source="chapter 11.5.1",
         wrong="ring-controller.atlas: ascend-npu", right="ring-controller.atlas: ascend-310P",
     ),

@@ -41,10 +41,30 @@ def on_cards(made, nodes=None):
         (replace(job(1, resource=A310P), product="300i-duo"), ["D31-10"]),
         (job(1, labels={"duo": "true", "distributed": "false"}), ["D31-11", "D31-11"]),
         (duo(17), []),  # D31-04 says it
+        (job(1, resource=A310P, labels={"npu-310-strategy": "card"}), ["D31-10"]),
+        (job(1, resource=A310P, labels={"distributed": "true"}), ["D31-10"]),
+        (job(1, resource=A310P, labels={"npu-310-strategy": "chip", "distributed": "false"}), []),
+        (duo(1, distributed="True"), ["D31-12"]),
+        (duo(1, distributed="false"), []),
     ],
 )
 def test_inference_cards(made, expected):
     assert on_cards(made) == expected
+
+
+def sentence(made):
+    violation = next(inference.advise(made, select_policy(made).policy))
+    return message_of(find_rule(violation.rule), violation)
+
+
+def test_fall_through_names_the_policy_that_runs():
+    """Chapter 11.5.3: every unknown combination of a 310P job becomes the plain policy; the raw label text counts."""
+    plain = "the scheduler silently uses the plain 310P policy"
+    assert plain in sentence(duo(1, **{"npu-310-strategy": "cards"}))
+    assert plain in sentence(job(1, resource=A310P, labels={"duo": "false"}))
+    assert plain in sentence(job(1, resource=A310P, labels={"npu-310-strategy": "card"}))
+    by_chance = job(1, resource=A310P, labels={"duo": "duo", "npu-310-strategy": "card"})
+    assert sentence(by_chance).endswith("though by chance the scheduler uses the policy duo-card")
 
 
 def test_duo_against_a_snapshot():
