@@ -23,8 +23,7 @@ class Profile:
     ("maintain"), or it does not matter ("never"). `node_map_prefix`: any cluster-info-node-* counts, not just
     cluster-info-node-cm. `node_annotation`: the Node annotation NodeHealthyStatus counts. `pre_separate_all`: a host
     that NodeD reports PreSeparate takes no pods at all, else none with NPUs. `rack`: RackID and huawei.com/npu are
-    known. `heartbeat`: an old NodeD heartbeat would count. `force_enqueue`, `resource_levels`, `previous_node`: the
-    scheduler parameters exist.
+    known. `force_enqueue`, `resource_levels`, `previous_node`: the scheduler parameters exist.
     """
 
     name: str
@@ -37,7 +36,6 @@ class Profile:
     node_annotation: bool = True
     pre_separate_all: bool = True
     rack: bool = True
-    heartbeat: bool = False
     force_enqueue: bool = True
     resource_levels: bool = True
     previous_node: bool = True
@@ -55,7 +53,6 @@ def _before_7_1(name: str, stable: StableRule) -> Profile:
         node_annotation=False,
         pre_separate_all=False,
         rack=False,
-        heartbeat=stable == "equal-unless-over",
         force_enqueue=False,
         resource_levels=False,
         previous_node=False,

@@ -53,7 +53,6 @@ def test_the_table_of_the_chapter() -> None:
     assert rows("self_maintain") == [False] * 4 + [True] * 5
     assert rows("maintain_exceptions") == [False] * 7 + [True] * 2
     assert rows("base_info_needed") == ["never"] * 4 + ["maintain"] * 3 + ["always"] * 2
-    assert rows("heartbeat") == [True] * 2 + [False] * 7
     assert rows("node_map_prefix") == [True] * 4 + [False] * 5
     assert rows("pre_separate_all") == [False] * 5 + [True] * 4
     assert rows("node_annotation") == [False] * 5 + [True] * 4
