@@ -79,11 +79,17 @@ def gather(mask: NDArray[np.bool_], superpod: NDArray[np.int32], sub_healthy: ND
 def plan_queues(
     candidates: Field, demand: Demand, ready: Mapping[int, tuple[int, ...]], known: Sequence[int], names: Sequence[str]
 ) -> Plan:
-    """The ordinary path. `ready`: logical SuperPoDs that a fault left whole; `known`: all ids of the job."""
+    """The ordinary path. `ready`: logical SuperPoDs that a fault left whole; `known`: all ids of the job.
+
+    Candidates are classified even if nothing is left to place: one SuperPoD above the limit refuses the job.
+    """
     shape, plan = demand.shape, Plan(dict(ready))
     unready = [lsp for lsp in sorted(known) if lsp not in ready]
+    need = demand.nodes - sum(len(nodes) for nodes in ready.values())
     free = candidates.free
     buckets = classify(free, shape)
+    if not unready and need <= 0 and buckets.oversized < 0:
+        return plan
     plan.steps.append(_overview(candidates, buckets, shape))
     if buckets.oversized >= 0:
         superpod, count = candidates.ids[buckets.oversized], free[buckets.oversized]
@@ -101,7 +107,6 @@ def plan_queues(
             f"{len(unready)} logical SuperPoDs of {shape.size} nodes are needed, {buckets.whole} fit",
         )
         return plan
-    need = demand.nodes - sum(len(nodes) for nodes in ready.values())
     blocks = run_queues(free, buckets, shape, unready, known, need)
     _materialise(plan, candidates, blocks, names)
     plan.steps += _unused(candidates, blocks, shape)

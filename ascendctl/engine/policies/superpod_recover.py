@@ -115,8 +115,6 @@ def _loss(attempt: Attempt, scene: Scene) -> Loss:
 def _fill(attempt: Attempt, scene: Scene, recovery: Recovery) -> Plan:
     """Place the logical SuperPoDs that are not ready on the candidates that are left."""
     known = sorted({*range(scene.demand.blocks), *attempt.old.blocks})
-    if recovery.plan.keys() >= set(known) and sum(map(len, recovery.plan.values())) >= scene.demand.nodes:
-        return Plan(dict(recovery.plan), list(recovery.steps))
     mask = np.zeros(scene.request.cluster.size, dtype=np.bool_)
     mask[[node for nodes in recovery.left.values() for node in nodes]] = True
     candidates = gather(mask, scene.superpod, scene.request.cluster.sub_healthy)

@@ -137,6 +137,23 @@ def test_r14_a_repaired_fault_node_is_the_last_resort() -> None:
     assert at(again("a0 a1 b0 b1 b2", "b0", "job", dead=False)) == ["a0", "a1", "b2", "b1"]
 
 
+@pytest.mark.parametrize(("name", "fits"), [(ATLAS_850, 3), ("chip2-node16-sp", 5)])
+def test_a_superpod_above_the_limit_refuses_the_job_even_if_nothing_is_left_to_place(name: str, fits: int) -> None:
+    """§5 and §6.2: classify follows the fault stage whatever that has repaired. Z=3, S=2, R=2: Atlas 850 tolerates 3
+    candidates, the A3 table has two columns and holds up to 5."""
+    chips = 8 if name == ATLAS_850 else 16
+
+    def run(count: int) -> Any:
+        free = " ".join(["a0", "a1", "b1", "b2", *(f"c{i}" for i in range(count))])
+        made = lettered(free.split(), chips, ["b0"], ())
+        if name == ATLAS_850:
+            made = replace(made, resources={NPU: next(iter(made.resources.values()))})
+        return again(free, "b0", "job", name=name, cluster=replace(made, config=config(limit=3)))
+
+    assert at(run(fits)) == ["a0", "a1", "b2", "b1"]
+    assert code(run(fits + 1)) == "SUPER_POD_SIZE_TOO_SMALL"
+
+
 def test_r15_two_fault_positions() -> None:
     old = ("a0", "a1", "a2", "a3")
     assert at(again("a4 a5", "a1 a3", "pod", old=old, size=4, labels=POD)) == ["a0", "a4", "a2", "a5"]
