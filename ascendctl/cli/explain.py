@@ -43,25 +43,13 @@ def _lookup(term: str) -> tuple[object, str]:
     if topics:
         data = [topic.to_dict() for topic in topics]
         return data if len(data) > 1 else data[0], "\n\n".join(report.topic(topic) for topic in topics)
-    found = _leaf_rule(term) or _diagnostic(term) or _output_code(term) or _refusal(term)
+    found = _diagnostic(term) or _output_code(term) or _refusal(term)
     if found is None:
         near = suggest(term)
         raise click.BadParameter(
             f"nothing is known of {term!r}" + (f"; did you mean {near}?" if near else ""), param_hint="TERM"
         )
     return found
-
-
-def _leaf_rule(term: str) -> tuple[object, str] | None:
-    if not term.upper().startswith("SW-"):
-        return None
-    from dataclasses import asdict
-
-    from ascendctl.report import explain as report
-    from ascendctl.topology.leaf_lint import RULES
-
-    rule = next((rule for rule in RULES if rule.id == term.upper()), None)
-    return None if rule is None else ({"topic": "rule", **asdict(rule)}, report.rule(rule, "leaf topology", ""))
 
 
 def _diagnostic(term: str) -> tuple[object, str] | None:

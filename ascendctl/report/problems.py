@@ -14,7 +14,6 @@ from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.diagnostics import CODES
 from ascendctl.validate.finding import SEVERITIES
 
-LEAF_MAP = "ConfigMap kube-system/basic-tor-node-cm"
 STYLES = dict(zip(SEVERITIES, ("red", "yellow", "blue"), strict=True))
 
 
@@ -64,15 +63,17 @@ def _of_dump(cluster: Cluster) -> Iterable[Problem]:
 
 
 def _of_leaves(cluster: Cluster) -> Iterable[Problem]:
-    if cluster.leaves is None:
+    if cluster.leaves is None and not cluster.leaves_error:
         return
-    from ascendctl.topology.leaf_lint import RULES, lint
+    from ascendctl.topology.leaf_lint import lint
+    from ascendctl.validate.catalogue import family, message_of
+    from ascendctl.validate.leafmap import LEAF_MAP
 
-    rules = {rule.id: rule for rule in RULES}
-    for violation in lint(cluster.leaves, cluster):
+    rules = family("SW")
+    for violation in lint(cluster):
         rule = rules[violation.rule]
-        message = rule.message.format(**violation.values)
-        yield Problem(rule.id, rule.severity, rule.when, message, LEAF_MAP, effect=rule.about, remedy=rule.hint)
+        message, where = message_of(rule, violation), cluster.leaves_source
+        yield Problem(rule.id, rule.severity, rule.when, message, LEAF_MAP, "", where, rule.about, rule.hint)
 
 
 _TREE_CODES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,8 @@ class PodTable:
     `node` int32 (node index), `job` int32 (index of Cluster.jobs, -1 = none), `rank` int32 (hccl/rankIndex or
     the task index; -1 = none), `request` int32 of `resource` (int16, index of Cluster.resource_names, -1 = none),
     `chips` uint64 (physical ids it holds, from AscendReal or the resource annotation), `active` bool (phase neither
-    Succeeded nor Failed), `terminating` bool. `labels` and `annotations` hold the keys that a policy reads.
+    Succeeded nor Failed), `terminating` bool. `labels` and `annotations` hold the keys that a policy reads. `ips`:
+    status.podIP, "" = none; no entries at all = unknown.
     """
 
     names: tuple[str, ...]
@@ -97,6 +98,16 @@ class PodTable:
     phase: tuple[str, ...]
     labels: StringTable
     annotations: StringTable
+    ips: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class WaitingPods:
+    """Pods that have not finished and stand on no node yet, by namespace, then natural name."""
+
+    names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    uids: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,48 @@ class JobTable:
         )
 
 
+PLACE_BITS = 40
+"""A place in a dump is the number of the file, shifted by so many bits, plus the number of the object in it."""
+
+
+def place_text(files: Sequence[str], place: int) -> str:
+    """A place as "<file>#<number>"; "" for objects that were given in memory."""
+    file, number = divmod(place, 1 << PLACE_BITS)
+    return f"{files[file]}#{number}" if files[file] else ""
+
+
+class TextSource(NamedTuple):
+    """A data value of a ConfigMap: "ConfigMap <namespace>/<name>", file and number of the object in it ("" = given in
+    memory), SHA-256 of the text in hexadecimal."""
+
+    object: str
+    where: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the facts about N nodes came from. `files` are the inputs. `node` int64[N]: place of the Node object.
+    `device`, `switch`, `host` int32[N]: which of K texts has the node's device row, on-board switch status and NodeD
+    status, -1 = none. `titles`, `places` (int64[K]) and `digests` (uint8[32 K], SHA-256) are of the texts."""
+
+    files: tuple[str, ...]
+    node: NDArray[np.int64]
+    device: NDArray[np.int32]
+    switch: NDArray[np.int32]
+    host: NDArray[np.int32]
+    titles: Sequence[str]
+    places: NDArray[np.int64]
+    digests: NDArray[np.uint8]
+
+    def text(self, number: int) -> TextSource | None:
+        """One of the texts; None for -1."""
+        if number < 0:
+            return None
+        digest = self.digests[32 * number : 32 * number + 32].tobytes().hex()
+        return TextSource(self.titles[number], place_text(self.files, int(self.places[number])), digest)
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A snapshot as a struct of arrays, all of length N unless said otherwise.
@@ -139,9 +192,12 @@ class Cluster:
     `has_base_info` bool: baseDeviceInfos present and readable. `base_count` int32: its entries. `taints`: per node
     JSON text of spec.taints, "" = none.
     `resources`: columns by resource name, every huawei.com/ name that some node offers or lists.
+    `leaves`: the leaf topology, None where the dump has none or the scheduler cannot read it: then `leaves_error` says
+    why; `leaves_source`: file and number of its ConfigMap in the dump.
     `diagnostics`: what is wrong with the dump; `read`: objects that were read, `skipped`: those that nobody reads, by
     kind; `clusterd_mode`: which ConfigMaps the device data came from; `profile`: the version of the plugin whose
-    behaviour was applied; `hypernodes`: HyperNode objects by name, read by `topology.hypernode`.
+    behaviour was applied; `hypernodes`: HyperNode objects by name, read by `topology.hypernode`; `waiting`: pods without
+    node; `provenance`: where the facts came from, None for a cluster that was not read from a dump.
     """
 
     names: tuple[str, ...]
@@ -170,12 +226,16 @@ class Cluster:
     jobs: JobTable
     config: SchedulerConfig = field(default_factory=SchedulerConfig)
     leaves: LeafTopology | None = None
+    leaves_source: str = ""
+    leaves_error: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     read: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     hypernodes: tuple[Mapping[str, Any], ...] = ()
     clusterd_mode: bool = True
     profile: str = "26.1"
+    waiting: WaitingPods = field(default_factory=WaitingPods)
+    provenance: Provenance | None = None
 
     @property
     def size(self) -> int:

@@ -142,10 +142,18 @@ def cluster_of(collected: Collected, config: SchedulerConfig | None, options: Lo
     cluster = finish(frame, rows, config, profile)
     check_nodes(frame, rows, cluster)
     check_pods(frame, rows, cluster)
-    leaves = _leaves(collected, cluster)
+    leaves, error, source = _leaves(collected, cluster)
     hypernodes = tuple(collected.hypernodes[name] for name in sorted(collected.hypernodes))
     diagnostics = collected.findings.sorted()
-    return replace(cluster, leaves=leaves, hypernodes=hypernodes, diagnostics=diagnostics, read=collected.read)
+    return replace(
+        cluster,
+        leaves=leaves,
+        leaves_source=source,
+        leaves_error=error,
+        hypernodes=hypernodes,
+        diagnostics=diagnostics,
+        read=collected.read,
+    )
 
 
 def _find(collected: Collected, name: str, namespace: str) -> RawMap | None:
@@ -195,13 +203,14 @@ def _mode(collected: Collected, config: SchedulerConfig, options: LoadOptions) -
     return not wanted
 
 
-def _leaves(collected: Collected, cluster: Cluster) -> LeafTopology | None:
+def _leaves(collected: Collected, cluster: Cluster) -> tuple[LeafTopology | None, str, str]:
+    """The leaf topology, why it cannot be read, and where its ConfigMap is in the dump."""
     found = _find(collected, LEAF_NAME, LEAF_NAMESPACE)
     if found is None:
-        return None
+        return None, "", ""
+    source = collected.where(found.place)
     pairs = zip(cluster.addresses, cluster.visible.tolist(), strict=True)
     try:
-        return from_configmap(found.data, [address if visible else "" for address, visible in pairs])
+        return from_configmap(found.data, [address if visible else "" for address, visible in pairs]), "", source
     except LeafError as error:
-        collected.findings.add("S315", str(error), found.title, source=collected.where(found.place))
-        return None
+        return None, str(error), source

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster, ResourceColumns
+from ascendctl.snapshot.cluster import CHIP_RESOURCES, PLACE_BITS, Cluster, Provenance, ResourceColumns, WaitingPods
 from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
 from ascendctl.snapshot.diagnostics import CODES, Diagnostic
@@ -81,6 +81,7 @@ def check_cluster(cluster: Cluster) -> None:
     _pods(cluster, n)
     _config(cluster.config)
     _leaves(cluster.leaves, n)
+    _provenance(cluster.provenance, n)
     _rest(cluster)
 
 
@@ -141,18 +142,45 @@ def _pods(cluster: Cluster, n: int) -> None:
     for name in ("names", "namespaces", "phase"):
         _texts(getattr(pods, name), m, f"pod {name}")
     _texts(pods.uids, m, "uids", (tuple, TextColumn))
+    _texts(pods.ips, m if len(pods.ips) else 0, "ips", (tuple, TextColumn))
     _arrays(pods, _POD_ARRAYS, m)
     _within(pods.node, 0, n, "the node of a pod")
     _within(pods.job, -1, j, "the job of a pod")
     _within(pods.resource, -1, len(cluster.resources), "the resource of a pod")
     _table(pods.labels, m, "pod labels")
     _table(pods.annotations, m, "pod annotations")
+    _waiting(cluster.waiting)
     for name in ("names", "namespaces", "phases"):
         _texts(getattr(jobs, name), j, f"job {name}")
     _texts(jobs.owners, j if jobs.owners else 0, "job owners")
     _array(jobs.min_available, np.int32, j, "min_available")
     _table(jobs.labels, j, "job labels")
     _table(jobs.annotations, j, "job annotations")
+
+
+def _waiting(waiting: Any) -> None:
+    if not isinstance(waiting, WaitingPods):
+        raise ValueError("there is no table of waiting pods")
+    for name in ("names", "namespaces", "uids"):
+        _texts(getattr(waiting, name), len(waiting.names), f"waiting {name}", (tuple, TextColumn))
+
+
+def _provenance(table: Any, n: int) -> None:
+    if table is None:
+        return
+    if not isinstance(table, Provenance):
+        raise ValueError("provenance is none")
+    count = len(table.titles)
+    _texts(table.files, len(table.files), "files")
+    _texts(table.titles, count, "titles", (tuple, TextColumn))
+    _array(table.node, np.int64, n, "places of nodes")
+    _array(table.places, np.int64, count, "places of texts")
+    _array(table.digests, np.uint8, 32 * count, "digests")
+    for places in (table.node, table.places):
+        _within(places, 0, len(table.files) << PLACE_BITS, "a place")
+    for name in ("device", "switch", "host"):
+        _array(getattr(table, name), np.int32, n, name)
+        _within(getattr(table, name), -1, count, f"the {name} text")
 
 
 def _config(config: Any) -> None:
@@ -209,5 +237,7 @@ def _rest(cluster: Cluster) -> None:
             raise ValueError("counts of objects are none")
     if not isinstance(cluster.hypernodes, tuple) or not all(isinstance(item, dict) for item in cluster.hypernodes):
         raise ValueError("hypernodes are no objects")
+    if not {type(cluster.leaves_source), type(cluster.leaves_error)} <= {str}:
+        raise ValueError("source or error of the leaf topology are no texts")
     if type(cluster.clusterd_mode) is not bool or cluster.profile not in PROFILES:
         raise ValueError("mode or profile are unknown")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from ascendctl.validate.configfile import effective, forget
 from ascendctl.validate.finding import Finding
 from ascendctl.validate.finish import encodable
 from ascendctl.validate.options import OptionError, Options
-from ascendctl.validate.report import Report, merge_reports
+from ascendctl.validate.report import Checked, Report, merge_reports
 from ascendctl.validate.run import evaluate, load
 from ascendctl.validate.schemas import VOLCANO_RELEASES
 from ascendctl.validate.worker import PARALLEL_FROM, Outcome, run_parallel, run_serial
@@ -63,14 +63,26 @@ def inspect(
     if isinstance(source, str) and is_text(source):
         loaded = load(stdin_filename or TEXT_NAME, source, options)
         found, checked = evaluate(loaded, options, loaded.index)
-        return merge_reports(found, [checked], (), options.strict)
+        return merge_reports([*found, *_of_leaves([checked], {}, options)], [checked], (), options.strict)
     inputs = find_inputs(source, stdin_filename, allow_empty)
     profiles = [effective(item.anchor, options) if use_config else options for item in inputs]
     tasks = [(item.path, item.shown, profile) for item, profile in zip(inputs, profiles, strict=True)]
     count = _worker_count(workers, len(tasks))
     outcome: Outcome = run_parallel(tasks, count, progress) if count > 1 else run_serial(tasks, progress)
     strict = options.strict or any(profile.strict for profile in profiles)
-    return merge_reports(outcome.findings, outcome.files, outcome.unreadable, strict)
+    by_name = {item.shown: profile for item, profile in zip(inputs, profiles, strict=True)}
+    found = [*outcome.findings, *_of_leaves(outcome.files, by_name, options)]
+    return merge_reports(found, outcome.files, outcome.unreadable, strict)
+
+
+def _of_leaves(files: Sequence[Checked], profiles: Mapping[str, Options], options: Options) -> Iterable[Finding]:
+    """What is wrong with the leaf topology of the snapshot, as files with jobs that need it see it; `profiles` are
+    their options by name."""
+    if options.snapshot is None or not any(file.switches for file in files):
+        return []
+    from ascendctl.validate.leafmap import leaf_findings
+
+    return leaf_findings(options.snapshot, [profiles.get(file.file, options) for file in files if file.switches])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ FAMILIES = {
     "DOC": "doc", "K8S": "k8s", "SCH": "sch", "ACJ": "acj", "VCJ": "vcj", "PGR": "pgr", "WLD": "wld", "INF": "inf",
     "EXT": "ext", "RES": "counts resources", "SEL": "selection", "SPB": "superpod", "RAB": "rack", "MLV": "multilevel",
     "TOR": "switch", "D31": "inference", "VNP": "vnpu", "SFT": "soft_share", "RSC": "rsc", "ENV": "env", "RTB": "rtb",
-    "CMT": "comment",
+    "SW": "leaves", "CMT": "comment",
 }  # fmt: skip
 """Family -> modules under `validate/rules`."""
 
@@ -27,7 +27,7 @@ TITLES = {
     "EXT": "wrappers (OME, AIBrix, LWS)", "RES": "NPU resources", "SEL": "policy and selector", "SPB": "sp-block",
     "RAB": "ra-block", "MLV": "multilevel", "TOR": "switch affinity", "D31": "Atlas 300I family", "VNP": "vNPU",
     "SFT": "soft sharing", "RSC": "fault handling", "ENV": "devices and environment", "RTB": "rank table",
-    "CMT": "comments to this program",
+    "SW": "leaf topology of a snapshot", "CMT": "comments to this program",
 }  # fmt: skip
 
 OUTCOMES = {

@@ -18,7 +18,7 @@ _VOLCANO_JOB = "batch.volcano.sh/"
 def dumped_objects(source: str | os.PathLike[str] | Sequence[str | Path | Mapping[str, Any]]) -> dict[ObjectKey, Any]:
     """Objects by (kind, namespace, name) for `Options.dumped`; of all but Queues and PodGroups only the names.
 
-    `source` is what `load_snapshot` takes. Raises ReadError as that does.
+    `source` is what `load_snapshot` takes; a packed snapshot holds none of them. Raises ReadError as that does.
     """
     entries: list[Any] = [source] if isinstance(source, str | os.PathLike) else list(source)
     found: dict[ObjectKey, Any] = {}
@@ -38,11 +38,14 @@ def _objects(entries: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
     paths = [entry for entry in entries if isinstance(entry, str | os.PathLike)]
     yield from _flat(entry for entry in entries if not isinstance(entry, str | os.PathLike))
     if paths:
+        from ascendctl.snapshot.load import MAGIC
         from ascendctl.snapshot.read import read_objects
         from ascendctl.yamlio.inputs import expand_paths, read_bytes
 
         for path in expand_paths(paths):
-            yield from _flat(read_objects(read_bytes(path), path))
+            data = read_bytes(path)
+            if not data.startswith(MAGIC):
+                yield from _flat(read_objects(data, path))
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:

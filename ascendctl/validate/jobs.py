@@ -158,7 +158,7 @@ def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[V
     elif module == "multilevel":
         found = _module("multilevel").check(job)
     elif module == "vnpu":
-        found = _module("vnpu").check(job, config)
+        found = _module("vnpu").check(job, config, _template_keys(job, context))
     elif module == "soft_share":
         found = _module("soft_share").check(job)
     elif policy in _module("inference").LIMITS:
@@ -166,6 +166,16 @@ def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[V
     elif policy:
         found = _module("counts").check(job, policy)
     return found
+
+
+def _template_keys(job: Job, context: Context) -> tuple[str, ...] | None:
+    """vNPU template keys of the snapshot's nodes that the job can reach; None where there are none to be seen: then
+    other rules tell that no node offers AI cores."""
+    if context.options.snapshot is None:
+        return None
+    from ascendctl.engine.policies.vnpu import template_keys
+
+    return template_keys(job, context.options.snapshot) or None
 
 
 def _rack_config(context: Context) -> SchedulerConfig | None:
@@ -183,11 +193,13 @@ def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Vi
     yield from _module("rack").advise(job, policy, _rack_config(context))
     levels = config if options.resource_levels is not None or cluster is not None else None
     yield from _module("multilevel").advise(job, policy, levels, cluster)
+    if cluster is not None and "accelerator-type" not in job.selector:
+        yield from _module("selection").on_nodes(job, cluster)
     if module == "intra":
         yield from _module("counts").advise(job, policy)
     yield from _module("inference").advise(job, policy, cluster)
-    yield from _module("vnpu").advise(job, config)
-    yield from _module("soft_share").advise(job, policy)
+    yield from _module("vnpu").advise(job, config, cluster)
+    yield from _module("soft_share").advise(job, policy, cluster)
 
 
 def _switch(job: Job, context: Context) -> Iterator[Violation]:
@@ -199,8 +211,8 @@ def _switch(job: Job, context: Context) -> Iterator[Violation]:
         return
     leaves = cluster.leaves
     yield from switch.check(job, leaves is not None)
-    single = leaves is not None and cluster.config.nslb_version not in ("1.0", "2.0")
-    yield from switch.advise(job, cluster.config, leaves.tor_count if single and leaves is not None else None)
+    width = leaves.tor_count if leaves is not None and leaves.single_layer else None
+    yield from switch.advise(job, cluster.config, width)
 
 
 def _renamed(job: Job, violation: Violation) -> Violation:

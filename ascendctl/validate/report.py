@@ -13,13 +13,15 @@ API_VERSION = "ascendctl/v1"
 
 @dataclass(frozen=True)
 class Checked:
-    """One file of the run. `objects` holds (document index, object, line) of every object that was judged."""
+    """One file of the run. `objects` holds (document index, object, line) of every object that was judged. `switches`:
+    there is a snapshot, and one of them asks for switch affinity."""
 
     file: str
     documents: int = 0
     skipped: int = 0
     partial: int = 0
     objects: tuple[tuple[int, str, int], ...] = ()
+    switches: bool = False
 
 
 @dataclass(frozen=True)

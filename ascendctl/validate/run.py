@@ -14,6 +14,7 @@ from ascendctl.validate.dialects import is_foreign, speaks_of_npus
 from ascendctl.validate.entry import CARRIER, COMPANION, HALF, KNOWN, UNKNOWN, Entry
 from ascendctl.validate.finding import Finding
 from ascendctl.validate.finish import Found, findings
+from ascendctl.validate.leafmap import asks_for_switches
 from ascendctl.validate.ome import merged
 from ascendctl.validate.options import Options
 from ascendctl.validate.report import Checked
@@ -105,6 +106,7 @@ def evaluate(loaded: Loaded, options: Options, others: Mapping[ObjectKey, Any]) 
     checked = Checked(
         loaded.file, loaded.documents, skipped, sum(entry.case == HALF for entry in judged),
         tuple((entry.document.index, entry.object, entry.line) for entry in judged),
+        options.snapshot is not None and any(asks_for_switches(entry) for entry in judged),
     )  # fmt: skip
     return findings(loaded.file, found, options, loaded.comments, loaded.documents), checked
 

@@ -173,15 +173,16 @@ def test_problems(tmp_path: Path) -> None:
 
 
 def test_lint(tmp_path: Path) -> None:
-    result = run("snapshot", "lint", broken_dump(tmp_path))
+    folder = broken_dump(tmp_path)
+    result = run("snapshot", "lint", folder)
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[:4] == [
         "error SW-05: tor_ip is empty or stands for two leaf switches",
         "  effect: States are kept by tor_ip, so the leaf switches overwrite each other.",
         "  remedy: give every leaf switch its own tor_ip",
-        "  - ConfigMap kube-system/basic-tor-node-cm: 1 leaf addresses are empty or stand for several leaf switches: "
-        "10.1.0.0",
+        f"  - ConfigMap kube-system/basic-tor-node-cm ({folder}/objects.json#10): 1 leaf addresses are empty or stand for "
+        "several leaf switches: 10.1.0.0",
     ]
     assert lines[-1] == "1 error, 3 warnings, 0 infos"
 

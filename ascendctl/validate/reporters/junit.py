@@ -1,4 +1,5 @@
-"""JUnit XML: a suite a file, a case a document or object, a failure for every finding that makes the run fail."""
+"""JUnit XML: a suite a file, a case a document or object, a failure for every finding that makes the run fail. Files of
+a dump have a suite if there is something to say of them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def render(report: Report) -> str:
     by_file: dict[str, list[Finding]] = {}
     for finding in report.findings:
         by_file.setdefault(finding.file, []).append(finding)
-    suites = [_suite(i, file, by_file.get(file.file, []), report) for i, file in enumerate(report.files)]
+    others = by_file.keys() - {file.file for file in report.files}
+    files = [*report.files, *(Checked(name) for name in sorted(others))]
+    suites = [_suite(i, file, by_file.get(file.file, []), report) for i, file in enumerate(files)]
     start = len(suites)
     suites += [_unreadable(start + i, file, reason) for i, (file, reason) in enumerate(report.unreadable)]
     return '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n' + "".join(suites) + "</testsuites>\n"

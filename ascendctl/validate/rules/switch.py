@@ -79,6 +79,8 @@ RULES: tuple[Rule, ...] = (
 
 SOFT_SHARE_POLICY, SOFT_SHARE_LABEL = "chip1-softShareDev", "huawei.com/scheduler.softShareDev.aicoreQuota"
 SP_BLOCK = "sp-block"
+FIRST_VERSION_ONLY = {"a800": "module", "a800-half": "half"}
+"""Products that only version 1.0 is made for, and their accelerator-type."""
 A3_POLICIES = ("chip2-node16-sp", "chip2-node8-sp")
 A3_SELECTORS = ("module-a3-16-super-pod", "module-a3-8-super-pod")
 NOT_IMPORTED = "job tor affinity check failed, cluster basic-tor-node-cm is not imported"
@@ -118,12 +120,12 @@ def advise(job: Job, config: SchedulerConfig | None = None, width: int | None = 
         yield _violation("TOR-03", job, pods=pods, least=LARGE_MODEL_PODS)
     if width is not None and pods > width:
         yield _violation("TOR-04", job, pods=pods, width=width)
-    what = _misfit(job, config)
+    what = _misfit(job, config, width is not None)
     if what:
         yield _violation("TOR-05", job, what=what)
 
 
-def _misfit(job: Job, config: SchedulerConfig | None) -> str:
+def _misfit(job: Job, config: SchedulerConfig | None, single_layer: bool) -> str:
     resource = job.resource.removeprefix("huawei.com/")
     if "-" in resource:
         return f"virtual NPUs ({job.resource})"
@@ -135,8 +137,12 @@ def _misfit(job: Job, config: SchedulerConfig | None) -> str:
     if superpod and SP_BLOCK not in job.annotations:
         return "SuperPoD nodes: these have their own affinity (sp-block)"
     framework = job.labels.get("framework", "pytorch")
-    if config is not None and config.nslb_version == "2.0" and framework != "pytorch":
+    if config is None or config.nslb_version != "2.0" or single_layer:
+        return ""
+    if framework != "pytorch":
         return f"the framework {framework} in version 2.0 (nslb-version), which knows pytorch only"
+    if job.product in FIRST_VERSION_ONLY or job.selector.get("accelerator-type") in FIRST_VERSION_ONLY.values():
+        return "Atlas 800 training servers in version 2.0 (nslb-version), which knows A2 nodes only"
     return ""
 
 

@@ -10,6 +10,8 @@ import pytest
 import ascendctl
 from ascendctl.manifest.job import Job, PodSpec, Role
 from ascendctl.snapshot.config import SchedulerConfig
+from ascendctl.validate.api import validate
+from ascendctl.validate.options import Options
 from ascendctl.validate.rules.switch import RULES, advise, check, label_only
 from tests import cases
 from tests.engine.policies.switch_world import answer, case
@@ -109,6 +111,23 @@ def test_version_two_knows_pytorch_only() -> None:
     job = _job("normal-schema", labels={"framework": "mindspore"})
     assert _rules(job, config=SchedulerConfig(nslb_version="2.0")) == ["TOR-05"]
     assert _rules(job, config=SchedulerConfig()) == [] == _rules(job)
+
+
+def test_version_two_is_made_for_a2_nodes() -> None:
+    """The support matrix of chapter 23 §2."""
+    two, job = SchedulerConfig(nslb_version="2.0"), _job("normal-schema", selector={"accelerator-type": "module"})
+    assert _rules(job, config=two) == ["TOR-05"]
+    assert _rules(job, config=SchedulerConfig()) == [] == _rules(job, config=two, width=8)
+    assert _rules(_job("normal-schema", product="a800-half"), config=two) == ["TOR-05"]
+    assert _rules(_job("normal-schema", selector={"accelerator-type": "module-910b-8"}), config=two) == []
+
+
+@pytest.mark.parametrize(("level", "found"), [("single_layer", ["TOR-04"]), ("double_layer", []), (None, [])])
+def test_width_counts_in_a_single_layer_network_of_the_snapshot(level: str | None, found: list[str]) -> None:
+    """TOR-04 through `validate --snapshot`: tor_level decides, not nslb-version."""
+    example = case(4, "L1{0,1,2,3} L2{0,1,2,3}", "normal 5", level=level)
+    options = Options(snapshot=ascendctl.load_snapshot(cases.objects(example)))
+    assert [f.rule for f in validate(cases.manifest(example), options=options) if f.rule.startswith("TOR")] == found
 
 
 def test_rules_are_documented() -> None:
