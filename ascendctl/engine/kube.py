@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.predicate import refuse
+from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.columns import StringColumn, distinct
@@ -34,6 +34,14 @@ def kube_codes(role: Role, cluster: Cluster, codes: NDArray[np.int16]) -> None:
         refuse(codes, cluster.unschedulable, "NODE_UNSCHEDULABLE")
     if any(cluster.taints):
         refuse(codes, _tainted(cluster.taints, role.tolerations), "NODE_TAINTED")
+
+
+def open_nodes(role: Role, cluster: Cluster) -> Flags:
+    """bool[N]: nodes that Kubernetes lets the pods of a role on."""
+    codes = np.zeros(cluster.size, dtype=np.int16)
+    kube_codes(role, cluster, codes)
+    flags: Flags = codes == ACCEPTED
+    return flags
 
 
 def _named(cluster: Cluster, name: str) -> Flags:

@@ -115,6 +115,24 @@ def cores_are_legal(key: str, cores: int) -> bool:
     return cores in counts or (cores > 0 and any(cores % unit == 0 for unit in units))
 
 
+def possible_keys(chip_name: str | None, server_type: str | None, accelerator: str) -> tuple[str, ...]:
+    """Template keys of A2 and A3 nodes that carry these labels; None and "" = not known. `accelerator` is the
+    accelerator-type."""
+    keys = [key for key in LEGAL_CORES if key != CHIP_310P]
+    if server_type is not None and server_type.startswith(A3_SERVER):
+        return tuple(key for key in keys if key == server_type)
+    if chip_name is not None or server_type is not None or "910b" in accelerator:
+        keys = [key for key in keys if not key.startswith(A3_SERVER)]
+    elif "-a3-" in accelerator:
+        keys = [key for key in keys if key.startswith(A3_SERVER)]
+    if chip_name is not None:
+        return tuple(key for key in keys if key == chip_name)
+    cores = (server_type or "").split("-")[1:2]
+    if cores and cores[0].isascii() and cores[0].isdigit():
+        keys = [key for key in keys if (key, int(cores[0])) in CHIP_SIZES]
+    return tuple(keys)
+
+
 def template_for(key: str, cores: int, level: str, dvpp: str) -> str | None:
     """Name of the template that a request turns into on a node; None if there is none. Where templates of a size differ
     in video units, `dvpp` picks; where two are left (310P), `level` high picks the one with more CPUs."""

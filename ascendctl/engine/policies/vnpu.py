@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ascendctl.engine.fault import Fault, FormerPod, settle
 from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.kernels.take_best import REFUSED
+from ascendctl.engine.kube import open_nodes
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
@@ -57,18 +58,17 @@ Ints = NDArray[np.int64]
 
 def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
     """The scheduler's validation of core counts and labels."""
-    return rules.check(job, cluster.config, template_keys(request))
+    return rules.check(job, cluster.config, template_keys(job, cluster))
 
 
-def template_keys(request: Request) -> tuple[str, ...]:
+def template_keys(job: Job, cluster: Cluster) -> tuple[str, ...]:
     """Template keys of the nodes that offer AI cores and that Kubernetes lets the job's pods on, sorted."""
-    cluster = request.cluster
     columns = cluster.resources.get(NPU_CORE)
     if columns is None:
         return ()
-    role = next((i for i, role in enumerate(request.job.roles) if role.is_npu), 0)
-    open_nodes = (columns.capacity > 0) & (request.kube_codes(role) == ACCEPTED)
-    kinds = zip(node_kinds(cluster), open_nodes.tolist(), strict=True)
+    role = next((role for role in job.roles if role.is_npu), job.roles[0])
+    offering = (columns.capacity > 0) & open_nodes(role, cluster)
+    kinds = zip(node_kinds(cluster), offering.tolist(), strict=True)
     return tuple(sorted({key_of(*kind) for kind, here in kinds if here} - {""}))
 
 

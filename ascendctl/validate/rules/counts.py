@@ -19,6 +19,10 @@ _WIRED = {
     "base": "for the chips are one ring of 4",
 }  # fmt: skip
 """Rule of a wiring -> why it refuses a count that a node could give."""
+_ABOVE_AVERAGE = (
+    "{count} NPUs per pod ({role}): the scheduler tests the average of the job only and lets it pass, but a node has "
+    "at most {largest}, so every node refuses the pod"
+)
 _A3 = ("800-a3", "a3-8", "a3-pod")
 _MESH = ("350-4p-8", "350-4p-16", "a800")
 
@@ -152,7 +156,7 @@ def _average(job: Job, largest: int) -> list[Violation]:
 
 
 def advise(job: Job, policy: str) -> Iterator[Violation]:
-    """RES-05, RES-10, RES-11, RES-12 for a job that passed `check`."""
+    """RES-05, RES-09 of a single pod, RES-10, RES-11, RES-12 for a job that passed `check`."""
     wiring = WIRINGS.get(policy)
     if wiring is None or wiring.rule not in ("base", "rings", "box16", "dies", "mesh") or check(job, policy):
         return
@@ -160,7 +164,11 @@ def advise(job: Job, policy: str) -> Iterator[Violation]:
     for i, role in enumerate(job.roles):
         if not role.is_npu or not role.replicas:
             continue
-        if wiring.rule == "mesh" and role.npus > 4 and role.npus % 4:
+        if wiring.rule == "mesh" and role.npus > wiring.max_node:
+            values = {"count": role.npus, "role": role.name, "largest": wiring.max_node}
+            path = job.source.path("role", i, "npus")
+            yield Violation("RES-09", path, values, message=_ABOVE_AVERAGE.format_map(values), outcome="PEND-N")
+        elif wiring.rule == "mesh" and role.npus > 4 and role.npus % 4:
             yield _violation("RES-10", job, i)
         else:
             yield from _undocumented(job, i, products)

@@ -12,6 +12,9 @@ from ascendctl.validate.rule import Rule, Violation
 from ascendctl.wellknown import A310, A310P
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ascendctl.snapshot.cluster import Cluster
 
 INVALID = "InvalidResourceRequest"
@@ -174,13 +177,24 @@ def _too_many(job: Job, policy: str, cluster: Cluster | None) -> Iterator[Violat
         elif policy == "duo-chip" and role.npus > AFFINE:
             why = f"above {AFFINE} no node is preferred to another"
             yield _count("D31-08", job, i, why=why, advice=f"ask for at most {AFFINE} NPUs per pod")
-    if policy == "duo-chip" and cluster is not None and not largest:
+    if cluster is None or policy not in ("duo-card", "duo-chip") or _duo_nodes(cluster).any():
+        return
+    if policy == "duo-chip":
         yield Violation("D31-09", job.source.path("label", DUO))
+    else:
+        why = (
+            "no node of the snapshot carries infer-card-type=card-300i-duo; with card strategy the scheduler does not "
+        )
+        why += "test it and puts the pods on any node with huawei.com/Ascend310P"
+        yield Violation("D31-09", job.source.path("label", DUO), severity="warning", message=why, outcome="FALL")
+
+
+def _duo_nodes(cluster: Cluster) -> NDArray[np.bool_]:
+    return cluster.labels.column("infer-card-type").equals("card-300i-duo")
 
 
 def _node_chips(cluster: Cluster | None) -> int:
     """NPUs of the largest node with the Duo label; 0 without snapshot or without such a node."""
     if cluster is None:
         return 0
-    nodes = cluster.labels.column("infer-card-type").equals("card-300i-duo")
-    return max((int(mask).bit_count() for mask in cluster.total[nodes].tolist()), default=0)
+    return max((int(mask).bit_count() for mask in cluster.total[_duo_nodes(cluster)].tolist()), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.select import (
     ACCELERATOR_TYPE,
@@ -23,6 +23,9 @@ from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.counts import products_of
 from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
+
+if TYPE_CHECKING:
+    from ascendctl.snapshot.cluster import Cluster
 
 POLICY, RING, SP_BLOCK = "huawei.com/schedule_policy", "ring-controller.atlas", "sp-block"
 BATCH: Final = "podgroup-sched-enable"
@@ -280,6 +283,27 @@ def _agreement(job: Job) -> Iterator[Violation]:
         asked = A910 if given in OLDER else NPU
         advice = f"ask for {asked}, or name a policy of {job.resource}: {', '.join(_policies_of(job.resource))}"
         yield _annotation("SEL-07", job, policy=given, made_for=made_for, resource=job.resource, advice=advice)
+
+
+def on_nodes(job: Job, cluster: Cluster) -> Iterator[Violation]:
+    """SEL-06 against the nodes of a snapshot, where the job selects none of them: no policy looks at the hardware."""
+    from ascendctl.engine.kube import open_nodes
+
+    given, columns = job.policy_name or "", cluster.resources.get(job.resource)
+    role = next((role for role in job.roles if role.is_npu), None)
+    if given not in BY_ANNOTATION or given in ("multilevel", "chip1-softShareDev") or columns is None or role is None:
+        return
+    offering = open_nodes(role, cluster) & (columns.capacity > 0)
+    carried = cluster.labels.column(ACCELERATOR_TYPE).to_list()
+    kinds = {kind for kind, here in zip(carried, offering.tolist(), strict=True) if here}
+    named = sorted(kind for kind in kinds if kind is not None)
+    if len(named) < len(kinds) or not named or any(_agree(given, kind) for kind in named):
+        return
+    owners = [p for p in CATALOGUE if set(named) & set(p.accelerator_types)]
+    what = f"the policy is {given}, but all nodes that the job can reach are of accelerator-type {', '.join(named)}: "
+    advice = _same_hardware(given, job.resource, owners)
+    path = job.source.path("annotation", POLICY)
+    yield Violation("SEL-06", path, message=what + "the policy places the pods there all the same", hint=advice)
 
 
 def _same_hardware(policy: str, resource: str, owners: Sequence[Product]) -> str:

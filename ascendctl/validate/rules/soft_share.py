@@ -1,13 +1,17 @@
-"""Rules on soft sharing of one chip, SFT-* (chapter 40 §3.2; chapter 11.15.2 for what the scheduler does)."""
+"""Rules on soft sharing of one chip, SFT-* (chapter 40 §3.2; chapter 11.15 for what the scheduler does). SFT-09 is
+beyond that table (chapter 11.15.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ascendctl.manifest.job import Job, parse_go_int
+from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.template import visible_devices
+
+if TYPE_CHECKING:
+    from ascendctl.snapshot.cluster import Cluster
 
 POLICY: Final = "chip1-softShareDev"
 CORES: Final = "huawei.com/scheduler.softShareDev.aicoreQuota"
@@ -16,6 +20,8 @@ SHARING: Final = "huawei.com/scheduler.softShareDev.policy"
 KEYS: Final = (CORES, MEMORY, SHARING)
 SHARING_POLICIES: Final = ("fixed-share", "elastic", "best-effort")
 INVALID: Final = "InvalidResourceRequest"
+WHOLE, MAX_CHIPS = 100, 16
+"""Percent of one chip; chips of the largest node that the policy takes."""
 
 _PRODUCTS = ("soft-share",)
 _RIGHT = f'{CORES}: "30"\n{MEMORY}: "10240"\n{SHARING}: elastic'
@@ -68,6 +74,13 @@ RULES: tuple[Rule, ...] = (
         products=_PRODUCTS, outcome="PEND-V", source="chapter 11.15.1",
         wrong=f'annotations:\n  {CORES}: "30"', right=f'labels:\n  {CORES}: "30"',
     ),
+    Rule(
+        "SFT-09", "error", "no node can hold all pods of a soft-share job together",
+        "{pods} pods of {cores}% and {memory} MB: {why}, and a node must be able to hold all pods of the job together",
+        "{advice}", products=_PRODUCTS, outcome="PEND-N", source="chapter 11.15.3",
+        about="The scheduler tests the whole job against each node, although its pods may land on several.",
+        wrong=f'replicas: 40\n{CORES}: "50"', right=f'replicas: 32\n{CORES}: "50"',
+    ),
 )  # fmt: skip
 
 
@@ -99,8 +112,8 @@ def _annotated(job: Job, key: str) -> Violation | None:
     return None if role is None else Violation("SFT-08", job.source.path("role", role, "annotation", key), {"key": key})
 
 
-def advise(job: Job, policy: str) -> Iterator[Violation]:
-    """SFT-05 to SFT-08."""
+def advise(job: Job, policy: str, cluster: Cluster | None = None) -> Iterator[Violation]:
+    """SFT-05 to SFT-09."""
     if policy != POLICY:
         stray = next((key for key in KEYS if key in job.labels), None)
         if stray is not None and job.resource:
@@ -117,3 +130,34 @@ def advise(job: Job, policy: str) -> Iterator[Violation]:
             yield Violation("SFT-05", job.source.path("role", i, "npus"), values)
         for path in visible_devices(job, i):
             yield Violation("SFT-07", path)
+    if not check(job):
+        yield from _on_one_node(job, cluster)
+
+
+def _on_one_node(job: Job, cluster: Cluster | None) -> Iterator[Violation]:
+    """SFT-09: even empty nodes are too small, those of the snapshot or the largest that there are."""
+    cores, memory, pods = int(job.labels[CORES]), int(job.labels[MEMORY]), job.npu_pod_count
+    first = next((i for i, role in enumerate(job.roles) if role.is_npu and role.replicas), -1)
+    if first < 0:
+        return
+    sizes = [(MAX_CHIPS, memory * pods)] if cluster is None else _shared_nodes(job.roles[first], cluster)
+    room = [min(chips * (WHOLE // cores), chips * (limit // memory)) for chips, limit in sizes]
+    if any(count >= pods for count in room):
+        return
+    advice = f"run at most {max(room)} pods, or ask for less" if any(room) else "ask for less, or select other nodes"
+    chips, limit = sizes[room.index(max(room))] if room else (0, 0)
+    why = f"the largest node has {chips} chips of {limit} MB" if room else "no node with soft sharing can be reached"
+    if cluster is None:
+        why = f"a node has at most {MAX_CHIPS} chips"
+    values = {"pods": pods, "cores": cores, "memory": memory, "why": why, "advice": advice}
+    yield Violation("SFT-09", job.source.path("role", first, "npus"), values)
+
+
+def _shared_nodes(role: Role, cluster: Cluster) -> list[tuple[int, int]]:
+    """Chips, and MB of each, of the nodes with soft sharing that the pods can reach."""
+    from ascendctl.engine.kube import open_nodes
+
+    columns = cluster.resources.get(role.resource)
+    shared = cluster.soft_share & open_nodes(role, cluster) & (columns.capacity > 0 if columns is not None else False)
+    masks, limits = cluster.total[shared].tolist(), cluster.chip_memory_mb[shared].tolist()
+    return [(min(int(mask).bit_count(), MAX_CHIPS), int(limit)) for mask, limit in zip(masks, limits, strict=True)]

@@ -1,22 +1,40 @@
-"""Rules on static and dynamic vNPUs, VNP-* (chapter 40 §3.2; chapter 11.14 for what the scheduler does)."""
+"""Rules on static and dynamic vNPUs, VNP-* (chapter 40 §3.2; chapter 11.14 for what the scheduler does). VNP-13 to
+VNP-15 are beyond that table (chapter 11.14.2, 11.18)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.select import DYNAMIC_VNPU, STATIC_VNPU
-from ascendctl.engine.vnpu_templates import CHIP_310P, DVPP, LEGAL_CORES, LEVELS, STATIC_TYPES, cores_are_legal
-from ascendctl.manifest.job import Job
+from ascendctl.engine.vnpu_templates import (
+    CHIP_310P,
+    CHIP_SIZES,
+    DVPP,
+    LEGAL_CORES,
+    LEVELS,
+    STATIC_TYPES,
+    cores_are_legal,
+    possible_keys,
+)
+from ascendctl.manifest.job import Job, Role
+from ascendctl.products.catalogue import find_product
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.template import containers, visible_devices
-from ascendctl.wellknown import NPU_CORE
+from ascendctl.wellknown import CHIP_NAME, NPU_CORE
 
-LEVEL, VIDEO, RING = "vnpu-level", "vnpu-dvpp", "ring-controller.atlas"
+if TYPE_CHECKING:
+    from ascendctl.snapshot.cluster import Cluster
+
+LEVEL, VIDEO, RING, SERVER = "vnpu-level", "vnpu-dvpp", "ring-controller.atlas", "servertype"
+DUO_LABEL, DUO_CARD, FAULTS = "infer-card-type", "card-300i-duo", "fault-scheduling"
 PRESET: Final = "presetVirtualDevice"
 ARGUMENT, COUNT = "InvalidArgument", "InvalidResourceRequest"
+
+_SERVER_310P: Final = re.compile(r"Ascend310P-[0-9]{1,3}")
 
 _DYNAMIC, _STATIC = ("vnpu-dynamic",), ("vnpu-static",)
 
@@ -62,7 +80,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "VNP-07", "warning", "an unknown word in vnpu-level or vnpu-dvpp",
-        "{key} is {value!r}, known are {allowed}", "write one of {allowed}", products=_DYNAMIC, outcome="IGN",
+        "{key} is {value!r}, known are {allowed}: {effect}", "write one of {allowed}", products=_DYNAMIC, outcome="IGN",
         source="chapter 11.14.3", about="An unknown level counts as low; an unknown dvpp word fails on the nodes.",
         wrong="vnpu-level: middle", right="vnpu-level: low",
     ),
@@ -94,6 +112,29 @@ RULES: tuple[Rule, ...] = (
         products=_DYNAMIC, outcome="RUN", source="chapter 40 §3.2",
         wrong="securityContext:\n  runAsUser: 1000", right="securityContext:\n  runAsUser: 0",
     ),
+    Rule(
+        "VNP-13", "warning", "dynamic vNPUs on Atlas 300I Duo cards",
+        "dynamic vNPUs on Atlas 300I Duo cards ({where}): they are documented for other 310P cards only",
+        "ask for a static vNPU, or select other nodes", products=_DYNAMIC, outcome="RUN", source="chapter 11.18",
+        about="Both chips of a Duo card must be in the same mode; the scheduler does not test it.",
+        wrong="infer-card-type: card-300i-duo\nhuawei.com/npu-core: 4",
+        right="infer-card-type: card-300i-duo\nhuawei.com/Ascend310P-4c: 1",
+    ),
+    Rule(
+        "VNP-14", "warning", "a core count that passes the job check, but that no node turns into vNPUs",
+        "{count} AI cores per pod ({role}) pass the job check, but nodes of {server} have no template of that size and "
+        "chips of {cores} cores: every node refuses the pod",
+        "ask for {allowed}", products=_DYNAMIC, outcome="PEND-N", source="chapter 11.18",
+        about="The job check takes multiples of 8 and of 10, whatever chips the nodes have.",
+        wrong="servertype: Ascend310P-8\nhuawei.com/npu-core: 10",
+        right="servertype: Ascend310P-8\nhuawei.com/npu-core: 8",
+    ),
+    Rule(
+        "VNP-15", "warning", "fault rescheduling of a static vNPU job",
+        "fault-scheduling is {value!r}, but jobs on static vNPUs are not rescheduled after faults",
+        "remove the label", products=_STATIC, outcome="IGN", source="chapter 11.14.2",
+        wrong="fault-scheduling: grace\nhuawei.com/Ascend310P-2c: 1", right="no fault-scheduling",
+    ),
 )  # fmt: skip
 
 
@@ -101,26 +142,59 @@ def check(job: Job, config: SchedulerConfig, keys: Sequence[str] | None = None) 
     """The scheduler's validation of a dynamic vNPU job: empty, or the first rule that fails.
 
     `keys` are the template keys (chip type, chip name or server type) of the nodes that the job can reach; None = not
-    known, then A2 and A3 core counts are not judged. The reference uses the sentence itself as reason for A2 and A3
-    jobs; here they get the categories of 310P.
+    known, then A2 and A3 jobs fail where every key that selector and product leave open refuses them. The reference
+    uses the sentence itself as reason for A2 and A3 jobs; here they get the categories of 310P.
     """
     if config.preset_virtual_device:
         return [Violation("VNP-02", _first(job), {"known": ", which says true"}, ARGUMENT)]
     for i, role in enumerate(job.roles):
         if role.replicas and "-" not in role.resource:
-            message = f"pods of {role.name} ask for no vNPU: the scheduler refuses the job"
-            return [_violation("VNP-10", job, i, ARGUMENT, message=message, severity="error")]
-    key: str | None = CHIP_310P
-    if DYNAMIC_VNPU.get(job.labels.get(RING, "")) == "vnpu-910":
-        if keys is not None and len(keys) > 1:
-            message = f"the job can reach nodes with different vNPU templates: {', '.join(keys)}"
-            return [_violation("VNP-05", job, 0, ARGUMENT, message=message)]
-        key = None if keys is None else keys[0] if keys and keys[0] != CHIP_310P else ""
+            message = f"pods of {role.name} ask for no vNPU, as every pod of the job must"
+            hint = "run them as a job of their own"
+            return [_violation("VNP-10", job, i, ARGUMENT, message, "error", hint, "PEND-V")]
+    if DYNAMIC_VNPU.get(job.labels.get(RING, "")) != "vnpu-910":
+        return _of_key(job, CHIP_310P)
+    if keys is None:
+        return _of_any(job, possible_keys(job.selector.get(CHIP_NAME), job.selector.get(SERVER), _accelerator(job)))
+    if len(keys) > 1:
+        message = f"the job can reach nodes with different vNPU templates: {', '.join(keys)}"
+        return [_violation("VNP-05", job, 0, ARGUMENT, message=message, hint="select the nodes of one of them")]
+    return _of_key(job, keys[0] if keys and keys[0] != CHIP_310P else "")
+
+
+def _of_key(job: Job, key: str) -> list[Violation]:
+    """The first rule that fails on nodes of a template key."""
+    found = (_of_role(job, i, key) for i, role in enumerate(job.roles) if role.replicas)
+    return [violation for violation in found if violation is not None][:1]
+
+
+def _of_any(job: Job, keys: Sequence[str]) -> list[Violation]:
+    """What fails whichever of the template keys the nodes have; nothing if one of them lets the job pass."""
+    failures = [_of_key(job, key) for key in keys] or [_of_key(job, "")]
+    if not all(failures):
+        return []
     for i, role in enumerate(job.roles):
-        found = _of_role(job, i, key)
-        if role.replicas and found is not None:
-            return [found]
-    return []
+        if role.replicas and not any(cores_are_legal(key, role.npus) for key in keys):
+            each = "; ".join(f"{', '.join(same)}: {legal}" for legal, same in _by_counts(keys).items())
+            hint = "ask for a count that the chips of the nodes take"
+            values = {"template": "A2 and A3", "allowed": each or allowed("")}
+            return [_violation("VNP-05", job, i, COUNT, hint=hint, **values)]
+    return next((failed for failed in failures if failed[0].rule != "VNP-05"), failures[0])
+
+
+def _by_counts(keys: Sequence[str]) -> dict[str, list[str]]:
+    """Legal core counts in words -> template keys that share them."""
+    same: dict[str, list[str]] = {}
+    for key in keys:
+        same.setdefault(allowed(key), []).append(key)
+    return same
+
+
+def _accelerator(job: Job) -> str:
+    """The accelerator-type that the job selects, or that of the product it is for."""
+    product = find_product(job.product) if job.product else None
+    types = product.accelerator_types if product is not None else ()
+    return job.selector.get("accelerator-type") or next(iter(types), "")
 
 
 def check_static(job: Job) -> list[Violation]:
@@ -136,15 +210,15 @@ def _first(job: Job) -> tuple[str | int, ...]:
     return job.source.path("role", index, "npus")
 
 
-def _of_role(job: Job, index: int, key: str | None) -> Violation | None:
+def _of_role(job: Job, index: int, key: str) -> Violation | None:
     role = job.roles[index]
     level, video = role.labels.get(LEVEL, "low"), role.labels.get(VIDEO, "null")
-    if key is not None and not cores_are_legal(key, role.npus):
+    if not cores_are_legal(key, role.npus):
         rule = "VNP-03" if key == CHIP_310P else "VNP-05"
         return _violation(rule, job, index, COUNT, template=key or "an unknown chip", allowed=allowed(key))
     if key == CHIP_310P:
         return _violation("VNP-04", job, index, COUNT, value=video) if role.npus in (1, 2) and video != "null" else None
-    if (key not in ("910B4", None) or role.npus != 10) and (level != "low" or video != "null"):
+    if (key != "910B4" or role.npus != 10) and (level != "low" or video != "null"):
         return _violation("VNP-06", job, index, COUNT, level=level, value=video)
     return None
 
@@ -156,18 +230,22 @@ def allowed(key: str) -> str:
 
 
 def _violation(
-    rule: str, job: Job, role: int, reason: str = "", message: str = "", severity: str = "", **values: object
-) -> Violation:
+    rule: str, job: Job, role: int, reason: str = "", message: str = "", severity: str = "", hint: str = "",
+    outcome: str = "", **values: object,
+) -> Violation:  # fmt: skip
     asked = {"count": job.roles[role].npus, "role": job.roles[role].name}
     path = job.source.path("role", role, "npus")
-    return Violation(rule, path, asked | values, reason, message=message, severity=severity)
+    return Violation(rule, path, asked | values, reason, severity, message, hint, outcome)
 
 
-def advise(job: Job, config: SchedulerConfig) -> Iterator[Violation]:
-    """What else goes wrong with static and dynamic vNPUs: VNP-01, VNP-02 as a warning, VNP-07, VNP-09 to VNP-12."""
+def advise(job: Job, config: SchedulerConfig, cluster: Cluster | None = None) -> Iterator[Violation]:
+    """What else goes wrong with static and dynamic vNPUs: VNP-01, VNP-02 as a warning, VNP-07, VNP-09 to VNP-15."""
     dynamic = any(role.resource == NPU_CORE for role in job.roles)
     if dynamic:
         yield from _dynamic(job, config)
+        if DYNAMIC_VNPU.get(job.labels.get(RING, "")) == "vnpu-310P":
+            for i, role in enumerate(job.roles):
+                yield from _on_310p(job, i, role, cluster)
     for i, role in enumerate(job.roles):
         static = _static_type(role.resource)
         if static and static not in STATIC_TYPES:
@@ -176,11 +254,39 @@ def advise(job: Job, config: SchedulerConfig) -> Iterator[Violation]:
             yield _violation("VNP-09", job, i, resource=role.resource, advice=advice)
         if static or role.resource == NPU_CORE:
             yield from (Violation("VNP-11", path) for path in visible_devices(job, i))
+    if STATIC_VNPU.search(job.resource) and job.labels.get(FAULTS, "off") != "off":
+        yield Violation("VNP-15", job.source.path("label", FAULTS), {"value": job.labels[FAULTS]})
     if (dynamic or any(_static_type(role.resource) for role in job.roles)) and job.distributed and job.kind in (
         "AscendJob", "vcjob",
     ):  # fmt: skip
         why = f"{job.npu_pod_count} pods with vNPUs: vNPUs are for single-node tasks, the pods cannot communicate"
         yield _violation("VNP-10", job, 0, why=why, advice="run independent replicas of one pod each")
+
+
+def _on_310p(job: Job, index: int, role: Role, cluster: Cluster | None) -> Iterator[Violation]:
+    """VNP-13, VNP-14: what the nodes of a 310P job make of it, by its selector, or by the nodes of the snapshot."""
+    servers, duo = [role.selector.get(SERVER)], role.selector.get(DUO_LABEL) == DUO_CARD
+    where, path = "the job selects them", job.source.path("role", index, "selector", DUO_LABEL)
+    if cluster is not None:
+        from ascendctl.engine.kube import open_nodes
+
+        columns = cluster.resources.get(NPU_CORE)
+        offering = open_nodes(role, cluster) & (columns.capacity > 0 if columns is not None else False)
+        here = [name for name, flag in zip(cluster.names, offering.tolist(), strict=True) if flag]
+        servers = [cluster.labels.column(SERVER).get(cluster.index[name]) for name in here]
+        on_duo = [n for n in here if cluster.labels.column(DUO_LABEL).get(cluster.index[n]) == DUO_CARD]
+        if not duo and on_duo:
+            duo, where, path = True, f"node {on_duo[0]} has them", job.source.path("role", index, "npus")
+    if duo and role.is_npu:
+        yield Violation("VNP-13", path, {"where": where})
+    cores = {server: int(server.split("-")[1]) for server in servers if server and _SERVER_310P.fullmatch(server)}
+    if not role.npus or not cores_are_legal(CHIP_310P, role.npus) or len(cores) < len(set(servers)) or not cores:
+        return
+    if role.npus not in LEGAL_CORES[CHIP_310P][0] and all(role.npus % size for size in cores.values()):
+        sizes = sorted({size for size in cores.values() if (CHIP_310P, size) in CHIP_SIZES})
+        advice = ", ".join(["1, 2, 4", *(f"multiples of {size}" for size in sizes)])
+        shown = ", ".join(map(str, sorted(set(cores.values()))))
+        yield _violation("VNP-14", job, index, server=", ".join(sorted(cores)), cores=shown, allowed=advice)
 
 
 def _static_type(resource: str) -> str:
@@ -202,9 +308,10 @@ def _dynamic(job: Job, config: SchedulerConfig) -> Iterator[Violation]:
         why = "dynamic vNPUs are not supported with Ascend Operator"
         yield _violation("VNP-10", job, 0, why=why, advice="use a vcjob or a Deployment")
     for i, role in enumerate(job.roles):
-        for key, words in ((LEVEL, LEVELS), (VIDEO, DVPP)):
+        effects = "it counts as low", "every node refuses a pod that needs a template"
+        for (key, words), effect in zip(((LEVEL, LEVELS), (VIDEO, DVPP)), effects, strict=True):
             if (word := role.labels.get(key)) is not None and word not in words:
-                values = {"key": key, "value": word, "allowed": ", ".join(words)}
+                values = {"key": key, "value": word, "allowed": ", ".join(words), "effect": effect}
                 yield Violation("VNP-07", job.source.path("role", i, "label", key), values)
         if job.labels.get(RING) == "ascend-310P":
             yield from _ordinary_user(job, i)

@@ -149,10 +149,16 @@ def test_static_vnpus():
 
 
 def test_core_counts_without_a_snapshot():
-    """Template keys unknown: A2 and A3 core counts are not judged, labels only where no key allows them."""
-    made = job(0, roles=[Role("w", 1, 7, CORE, labels={"ring-controller.atlas": "ascend-910b"})])
+    """Template keys unknown: A2 and A3 core counts and labels fail where no key allows them."""
+    made = job(0, roles=[Role("w", 1, 6, CORE, labels={"ring-controller.atlas": "ascend-910b"})])
     assert vnpu.check(made, SchedulerConfig()) == []
     assert [v.rule for v in vnpu.check(made, SchedulerConfig(), ("910B3",))] == ["VNP-05"]
+    made = job(0, roles=[Role("w", 1, 7, CORE, labels={"ring-controller.atlas": "ascend-910b"})])
+    assert [v.rule for v in vnpu.check(made, SchedulerConfig())] == ["VNP-05"]
+    roles = [
+        Role(name, 1, n, CORE, labels={"ring-controller.atlas": "ascend-910b"}) for name, n in (("a", 6), ("b", 5))
+    ]
+    assert [v.rule for v in vnpu.check(job(0, roles=roles), SchedulerConfig())] == ["VNP-05"]
     made = core_job(3)
     assert [v.rule for v in vnpu.check(made, SchedulerConfig())] == ["VNP-03"]
 
@@ -162,7 +168,7 @@ def test_a_pod_without_vnpu_is_refused():
     found = vnpu.check(job(0, roles=roles), SchedulerConfig())[0]
     assert (found.reason, found.message) == (
         "InvalidArgument",
-        "pods of m ask for no vNPU: the scheduler refuses the job",
+        "pods of m ask for no vNPU, as every pod of the job must",
     )
 
 
