@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.predicate import ACCEPTED, refuse
-from ascendctl.manifest.job import Job, Role, parse_go_int
+from ascendctl.manifest.job import Job, Role
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.columns import StringColumn, distinct
+from ascendctl.snapshot.selectors import Flags, mappings, matching_rows, selects
 from ascendctl.wellknown import HOSTNAME, OPERATOR, REQUIRED, TASK_SPEC
 
 CORDON = "node.kubernetes.io/unschedulable"
-Flags = NDArray[np.bool_]
 
 
 def kube_codes(role: Role, cluster: Cluster, codes: NDArray[np.int16]) -> None:
@@ -61,49 +61,19 @@ def _label(cluster: Cluster, key: str) -> StringColumn:
 def _terms(terms: Any, cluster: Cluster) -> Flags:
     """Nodes that match one of the node selector terms; an empty term matches none."""
     matched = np.zeros(cluster.size, dtype=np.bool_)
-    for term in _mappings(terms):
-        labels, names = _mappings(term.get("matchExpressions")), _mappings(term.get("matchFields"))
+    for term in mappings(terms):
+        labels, names = mappings(term.get("matchExpressions")), mappings(term.get("matchFields"))
         if not labels and not names:
             continue
         flags = np.ones(cluster.size, dtype=np.bool_)
         for expression in labels:
-            flags &= _expression(expression, _label(cluster, str(expression.get("key", ""))))
+            flags &= matching_rows(expression, _label(cluster, str(expression.get("key", ""))))
         for expression in names:
             by_name = StringColumn(np.arange(cluster.size, dtype=np.int32), cluster.names)
             known = expression.get("key") == "metadata.name" and expression.get("operator") in ("In", "NotIn")
-            flags &= _expression(expression, by_name) if known else False
+            flags &= matching_rows(expression, by_name) if known else False
         matched |= flags
     return matched
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def _expression(expression: Mapping[str, Any], column: StringColumn) -> Flags:
-    """Rows that a match expression accepts; an unknown operator accepts none."""
-    holds = [matches(expression, value) for value in (*column.values, None)]
-    return np.array(holds, dtype=np.bool_)[column.codes]
-
-
-def matches(expression: Mapping[str, Any], value: str | None) -> bool:
-    """One match expression (In, NotIn, Exists, DoesNotExist, Gt, Lt) on a label's value; None = the label is absent."""
-    operator = expression.get("operator")
-    values = expression.get("values")
-    wanted = [str(item) for item in values] if isinstance(values, list) else []
-    if operator == "In":
-        return value in wanted
-    if operator == "NotIn":
-        return value not in wanted
-    if operator == "Exists":
-        return value is not None
-    if operator == "DoesNotExist":
-        return value is None
-    if operator in ("Gt", "Lt") and value is not None and len(wanted) == 1:
-        left, right = parse_go_int(value), parse_go_int(wanted[0])
-        if left is not None and right is not None:
-            return left > right if operator == "Gt" else left < right
-    return False
 
 
 def _tainted(texts: Sequence[str], tolerations: Sequence[Mapping[str, Any]]) -> Flags:
@@ -162,20 +132,13 @@ def own_exclusions(job: Job) -> tuple[Exclusion, ...]:
 def _anti_affinity_terms(role: Role, namespace: str) -> list[Mapping[str, Any]]:
     return [
         term
-        for term in _mappings(role.pod_anti_affinity.get(REQUIRED))
-        if (not term.get("namespaces") or namespace in term["namespaces"] or term.get("namespaceSelector") == {})
+        for term in mappings(role.pod_anti_affinity.get(REQUIRED))
+        if not term.get("namespaces") or _lists(term["namespaces"], namespace) or term.get("namespaceSelector") == {}
     ]
 
 
-def selects(selector: Any, labels: Mapping[str, str]) -> bool:
-    """True if a label selector selects an object with these labels; an absent selector selects nothing."""
-    if not isinstance(selector, Mapping):
-        return False
-    exact = selector.get("matchLabels") or {}
-    return all(labels.get(key) == value for key, value in exact.items()) and all(
-        matches(expression, labels.get(str(expression.get("key"))))
-        for expression in _mappings(selector.get("matchExpressions"))
-    )
+def _lists(value: Any, item: str) -> bool:
+    return isinstance(value, list) and item in value
 
 
 def pod_labels(job: Job, role: Role) -> dict[str, str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.columns import StringColumn, StringTable, distinct
 from ascendctl.snapshot.config import TreeLevel
+from ascendctl.snapshot.selectors import requirements, selected_rows
 from ascendctl.topology.levels import MAX_LEVELS, TREE_LABEL, LevelProblem
 
 KIND, GROUP = "HyperNode", "topology.volcano.sh/"
@@ -223,27 +224,8 @@ def _matching(member: Member, cluster: Cluster, owner: str, problems: list[Level
     elif member.pattern:
         search = compile_pattern(member.pattern).search
         found[[i for i, name in enumerate(cluster.names) if search(name)]] = True
-    elif member.labels:
-        found = _selected(member.labels, cluster)
-    return found
-
-
-def _selected(selector: Mapping[str, Any], cluster: Cluster) -> NDArray[np.bool_]:
-    """Nodes that a label selector matches; an empty one matches none."""
-    exact, expressions = selector.get("matchLabels") or {}, selector.get("matchExpressions") or []
-    if not isinstance(exact, Mapping) or not isinstance(expressions, Sequence) or not (exact or expressions):
-        return np.zeros(cluster.size, dtype=np.bool_)
-    found = np.ones(cluster.size, dtype=np.bool_)
-    for key, value in exact.items():
-        found &= cluster.labels.column(str(key)).equals(str(value))
-    for expression in expressions:
-        body = expression if isinstance(expression, Mapping) else {}
-        column, values = cluster.labels.column(str(body.get("key"))), body.get("values") or []
-        listed = np.zeros(cluster.size, dtype=np.bool_)
-        for value in values if isinstance(values, Sequence) else []:
-            listed |= column.equals(str(value))
-        tests = {"In": listed, "NotIn": ~listed, "Exists": column.codes >= 0, "DoesNotExist": column.codes < 0}
-        found &= tests.get(str(body.get("operator")), np.zeros(cluster.size, dtype=np.bool_))
+    elif requirements(member.labels):  # an empty selector matches no node here
+        found = selected_rows(member.labels, cluster.labels.column, cluster.size)
     return found
 
 

@@ -130,29 +130,3 @@ def hypernode_scores(
         scores[name] += (placed or {}).get(name, 0) / pods
     scaled = {name: 100 * weights.weight * score for name, score in scores.items()}
     return dict(sorted(scaled.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def node_score(forest: HyperNodes, home: str | None, used: str | None, weight: float = 1) -> float:
-    """Score of a node for a pod of a sub-group whose pods occupy HyperNode `used` so far (None = none yet); `home` is
-    the HyperNode of the lowest tier that holds the node (None = none)."""
-    if used is None or home is None:
-        return 0.0
-    if home == used:
-        return 100 * weight
-    tiers = forest.tiers
-    lowest, top = tiers[0], tiers[-1] + 1
-    return 100 * weight * (top - _common_tier(forest, home, used)) / (top - (1 if top == lowest else lowest))
-
-
-def _common_tier(forest: HyperNodes, one: str, other: str) -> int:
-    """Tier of the lowest HyperNode around both; that of the virtual root if there is none."""
-    around = frozenset(_around(forest, other))
-    shared = next((name for name in _around(forest, one) if name in around), None)
-    return forest.items[shared].tier if shared is not None else forest.tiers[-1] + 1
-
-
-def _around(forest: HyperNodes, name: str) -> list[str]:
-    path = [name]
-    while (above := forest.parents.get(path[-1])) is not None:
-        path.append(above)
-    return path

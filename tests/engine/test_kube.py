@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ascendctl.engine.kube import kube_codes, matches, own_exclusions, selects
+from ascendctl.engine.kube import kube_codes, own_exclusions
 from ascendctl.engine.predicate import CODES
 from ascendctl.manifest.job import Role
 from tests.engine.build import A910, Node, cluster, job
@@ -109,15 +109,6 @@ def test_tolerations(toleration, nodes):
     assert open_nodes(TAINTED, tolerations=(toleration,)) == nodes
 
 
-def test_label_selectors():
-    assert selects({"matchLabels": {"a": "1"}}, {"a": "1", "b": "2"})
-    assert not selects({"matchLabels": {"a": "1"}}, {})
-    assert selects({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["2"]}]}, {"a": "1"})
-    assert selects({}, {"a": "1"})
-    assert not selects(None, {"a": "1"})
-    assert matches({"operator": "Gt", "values": ["3"]}, None) is False
-
-
 def term(labels, **more):
     return {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": labels}} | more
 
@@ -141,3 +132,11 @@ def test_own_anti_affinity_is_seen(kind, labels, more, found):
     assert bool(exclusions) is found
     if found:
         assert (exclusions[0].first, exclusions[0].second) == (0, 0)
+
+
+@pytest.mark.parametrize("wrong", [None, [], ["a"], "job-name", 7])
+def test_anti_affinity_that_is_no_selector_selects_no_pod(wrong):
+    for selector in ({"matchLabels": wrong or [1]}, {"matchExpressions": wrong or "x"}, wrong or "x"):
+        found = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+        role = Role("worker", 2, 1, A910, pod_anti_affinity={REQUIRED: [found, {**found, "namespaces": wrong or 3}]})
+        assert own_exclusions(job(0, roles=[role], kind="vcjob")) == ()

@@ -27,7 +27,6 @@ from ascendctl.topology.hypernode_jobs import (
     Weights,
     group_tries,
     hypernode_scores,
-    node_score,
     read_constraint,
 )
 from ascendctl.topology.tree import build_trees, byte_ranks
@@ -136,24 +135,6 @@ def test_h05_bin_pack() -> None:
         "s4": 100, "s6": 75, "s1": 58.3, "s2": 45.8, "s0": 25, "s3": 0,
     }  # fmt: skip
     assert list(scores) == ["s4", "s6", "s1", "s2", "s0", "s3"]
-
-
-def test_h06_node_scores_by_common_tier() -> None:
-    cluster = snapshot()
-    found = forest(H01, cluster)
-    assert node_score(found, "s3", "s3") == 100
-    assert node_score(found, "s2", "s3") == pytest.approx(66.7, abs=0.05)
-    assert node_score(found, "s0", "s3") == pytest.approx(33.3, abs=0.05)
-    assert node_score(found, None, "s3") == 0
-    assert node_score(found, "s3", None) == 0
-    assert node_score(found, "s2", "s3", weight=2) == pytest.approx(133.3, abs=0.05)
-
-
-def test_node_score_without_common_hypernode_and_with_one_tier() -> None:
-    cluster = snapshot()
-    flat = forest(H01[:4], cluster)
-    assert node_score(flat, "s0", "s1") == 0
-    assert node_score(flat, "s0", "s0") == 100
 
 
 def test_h07_npus_count_where_they_are_listed() -> None:
