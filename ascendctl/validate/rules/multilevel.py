@@ -283,8 +283,8 @@ def advise(
     if text and sizes is not None and len(sizes) < text.count(",") + 1:
         keys = [part.partition("=")[0] for part in text.split(",")]
         twice = next(key for key in keys if keys.count(key) > 1)
-        problem = f"{twice} is given more than once, the scheduler takes the last value, {sizes[twice]}"
-        found.append(Violation("MLV-03", path, {"value": text, "problem": problem}))
+        problem = f"{twice} is given more than once, the scheduler silently takes the last value, {sizes[twice]}"
+        found.append(Violation("MLV-03", path, {"value": text, "problem": problem}, outcome="IGN"))
     found += _counts(job, cluster)
     if sizes and config is not None and config.resource_levels:
         found += _depth(job, len(sizes), config)

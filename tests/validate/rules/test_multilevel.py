@@ -10,6 +10,8 @@ import pytest
 import ascendctl
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
+from ascendctl.validate.api import validate
+from ascendctl.validate.options import Options
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules.multilevel import RULES, advise, check, planned_pods
 from tests import cases
@@ -101,6 +103,18 @@ def test_repeated_key() -> None:
     (found,) = advise(job_of("level1=4,level1=2"), "multilevel")
     assert found.rule == "MLV-03"
     assert "takes the last value, 2" in message(found)
+
+
+def test_repeated_key_is_not_said_to_be_rejected() -> None:
+    """The last value counts (chapter 22 §3.2), so the job is placed."""
+    example = make_case(A, 8, "level1=4,level1=2")
+    options = Options(snapshot=ascendctl.load_snapshot(cases.objects(example)))
+    (found,) = [f for f in validate(cases.manifest(example), options=options) if f.rule.startswith("MLV")]
+    assert (found.rule, found.severity, found.outcome) == ("MLV-03", "error", "IGN")
+    assert found.message == (
+        "affinity-config 'level1=4,level1=2': level1 is given more than once, the scheduler silently takes the last "
+        "value, 2"
+    )
 
 
 def test_different_or_partial_requests() -> None:
