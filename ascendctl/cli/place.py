@@ -76,15 +76,16 @@ def command(
       ascendctl place job.yaml -s dump/ --parallel tp=8,ep=2,pp=4
       kubectl get -o yaml acjob/train | ascendctl place - -s dump/ -o json
     """
-    from ascendctl.engine.sequence import place_in_order
+    from ascendctl.engine.sequence import place_in_order, place_one
 
     cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests(manifests)
     measured = metrics or bool(parallel)
     if any(not file for _, file in emit) and any(not file and name in ("json", "yaml") for name, file in outputs):
         raise click.UsageError("--emit beside a machine format needs a file: --emit tor-share-cm=FILE")
-    finish = partial(_remarked, measured=measured, parallel=parallel) if measured or explain else None
     spare = spare_nodes if hypernodes else None
+    again = partial(place_one, objective=objective, hypernodes=spare)
+    finish = partial(_finished, again=again, remarks=measured or explain, measured=measured, parallel=parallel)
     try:
         results, after = place_in_order(
             jobs, cluster, objective=objective, hypernodes=spare, finish=finish, keep_last=bool(emit)
@@ -117,17 +118,23 @@ def _emitted(value: str) -> tuple[str, str]:
     return name, file
 
 
-def _remarked(job: Any, placement: Any, cluster: Any, measured: bool, parallel: str) -> Any:
-    """The placement with all remarks on its ranks among its notes and, if `measured`, network quality among its
-    metrics."""
+def _finished(job: Any, result: Any, cluster: Any, again: Any, remarks: bool, measured: bool, parallel: str) -> Any:
+    """A placement with all remarks on its ranks among its notes and, if `measured`, network quality among its metrics;
+    a job without place with what it lacks and what would make it fit."""
     from dataclasses import replace
 
+    if result.outcome == "unschedulable":
+        from ascendctl.engine.remedy import remedies, supply
+
+        return replace(result, supply=supply(job, cluster), remedies=remedies(job, cluster, result, again))
+    if result.outcome != "placed" or not remarks:
+        return result
     from ascendctl.ranks.order import diagnose
 
-    remarks = tuple(str(d) for d in diagnose(job, placement, cluster) if d.level == "info")
-    trace = replace(placement.trace, notes=(*placement.trace.notes, *remarks))
-    found = _measurements(job, placement, cluster, parallel) if measured else {}
-    return replace(placement, metrics={**placement.metrics, **found}, trace=trace)
+    notes = tuple(str(d) for d in diagnose(job, result, cluster) if d.level == "info")
+    trace = replace(result.trace, notes=(*result.trace.notes, *notes))
+    found = _measurements(job, result, cluster, parallel) if measured else {}
+    return replace(result, metrics={**result.metrics, **found}, trace=trace)
 
 
 def _measurements(job: Any, placement: Any, cluster: Any, parallel: str) -> dict[str, Any]:

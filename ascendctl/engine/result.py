@@ -117,18 +117,24 @@ class Placement:
 
 @dataclass(frozen=True)
 class Unschedulable:
-    """No place for the job: a reason code of the chapters, a sentence, and which nodes were refused for what."""
+    """No place for the job: a reason code of the chapters, a sentence, and which nodes were refused for what. `supply`
+    and `remedies`, where somebody asked for them: what is needed and what is free; changes that would make it fit."""
 
     job: JobHead
     code: str
     message: str
     rejected: tuple[Rejected, ...] = ()
     trace: Trace = field(default_factory=Trace)
+    supply: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
     outcome: str = "unschedulable"
 
     def to_dict(self) -> dict[str, Any]:
         """The PlacementResult document."""
-        return _explained(_document(self.outcome, self.job, self.code, self.message, self.rejected), self.trace)
+        document = _document(self.outcome, self.job, self.code, self.message, self.rejected)
+        if self.supply or self.remedies:
+            document |= {"supply": list(self.supply), "remedies": list(self.remedies)}
+        return _explained(document, self.trace)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ascendctl.engine.result import Placement
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 
-Finish = Callable[[Job, Placement, Cluster], Placement]
+Finish = Callable[[Job, Result, Cluster], Result]
 
 
 def place_in_order(
@@ -24,22 +24,22 @@ def place_in_order(
 ) -> tuple[list[Result], Cluster]:
     """What each job gets, in order, and the cluster behind: with the last job on it only if `keep_last`.
 
-    `finish` may add to a placement what depends on the cluster that it was made on. `objective` as in `api.place`.
+    `finish` may add to a result what depends on the cluster that it was made on. `objective` as in `api.place`.
     `hypernodes`: jobs that HyperNodes concern are placed on those of the snapshot, with so many spare nodes in each
     lowest one; None = none are. Raises what `hypernode.place_in_hypernodes` raises.
     """
     results: list[Result] = []
     for number, job in enumerate(jobs, 1):
-        result = _place(job, cluster, objective, hypernodes)
-        if isinstance(result, Placement):
-            result = finish(job, result, cluster) if finish else result
-            if number < len(jobs) or keep_last:
-                cluster = commit(cluster, job, result)
+        result = place_one(job, cluster, objective, hypernodes)
+        result = finish(job, result, cluster) if finish else result
+        if isinstance(result, Placement) and (number < len(jobs) or keep_last):
+            cluster = commit(cluster, job, result)
         results.append(result)
     return results, cluster
 
 
-def _place(job: Job, cluster: Cluster, objective: str, hypernodes: int | None) -> Result:
+def place_one(job: Job, cluster: Cluster, objective: str = "fragmentation", hypernodes: int | None = None) -> Result:
+    """One job, on HyperNodes where they concern it; arguments as in `place_in_order`."""
     if hypernodes is not None:
         from ascendctl.engine.hypernode import follows_hypernodes, place_in_hypernodes
 

@@ -46,10 +46,19 @@ def rejections(result: Placement | Unschedulable | Invalid) -> list[str]:
     """Refused nodes by reason, or the rules that refuse the job."""
     if isinstance(result, Invalid):
         return [f"  {rule}: {printable(message)}" for rule, message in result.rules]
-    if not result.rejected:
-        return []
-    rows = [(len(group.nodes), group.code, some(group.nodes), group.message) for group in result.rejected]
-    return ["", table(rows, ("NODES", "REFUSED FOR", "EXAMPLES", "MEANING"))]
+    lines = []
+    if result.rejected:
+        rows = [(len(group.nodes), group.code, some(group.nodes), group.message) for group in result.rejected]
+        lines += ["", table(rows, ("NODES", "REFUSED FOR", "EXAMPLES", "MEANING"))]
+    return lines + (_advice(result) if isinstance(result, Unschedulable) else [])
+
+
+def _advice(result: Unschedulable) -> list[str]:
+    """What a job without place lacks, and what would make it fit."""
+    lines = ["", *(printable(text) for text in result.supply)] if result.supply else []
+    if result.remedies:
+        lines += ["", "Each of these would make it fit:", *(f"  - {printable(text)}" for text in result.remedies)]
+    return lines
 
 
 def explanation(trace: Trace, explain: bool) -> list[str]:

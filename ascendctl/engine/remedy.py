@@ -1,0 +1,152 @@
+"""What an unschedulable job lacks, and which single change would make it fit. Every change is tried: the changed job is
+placed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import replace
+from json import loads
+from typing import Any
+
+import numpy as np
+
+from ascendctl.engine.api import Result, place
+from ascendctl.engine.predicate import ACCEPTED
+from ascendctl.engine.request import make_request
+from ascendctl.engine.result import Unschedulable
+from ascendctl.engine.select import select_policy
+from ascendctl.manifest.job import Job
+from ascendctl.manifest.scale import with_replicas
+from ascendctl.snapshot.cluster import Cluster
+from ascendctl.topology.affinity import AFFINITY_CONFIG, group_sizes
+from ascendctl.validate.rules.superpod_checks import SP_BLOCK
+
+Place = Callable[[Job, Cluster], Result]
+AFFINITY = "super-pod-affinity"
+SUB_HEALTHY = "subHealthyStrategy"
+
+
+def supply(job: Job, cluster: Cluster) -> tuple[str, ...]:
+    """Need and supply, side by side: pods and NPUs, free NPUs on nodes that are open to the job, the SuperPoD with most
+    nodes for it. Empty for jobs without NPUs."""
+    asked: Counter[int] = Counter()
+    for role in job.roles:
+        asked[role.npus] += role.replicas
+    most = max(asked, default=0)
+    if most < 1:
+        return ()
+    lead = next(i for i, role in enumerate(job.roles) if role.npus == most)
+    request = make_request(job, cluster, select_policy(job, cluster))
+    state, is_open = request.state, request.fixed_codes(lead) == ACCEPTED
+    idle = np.where(is_open & state.fixed.idle_defined, np.maximum(state.idle, 0), 0)
+    fit = request.codes_for(lead) == ACCEPTED
+    pods = ", ".join(f"{_count(asked[n], 'pod')} of {n}" for n in sorted(asked, reverse=True) if n)
+    where = f"{int(idle.sum())} on {_count(int(is_open.sum()), 'node')} open to the job"
+    spread = f"{int(idle.max(initial=0))} at most on one, {_count(int(fit.sum()), 'node')} with {most}"
+    lines = [f"asked: {pods} {job.resource}; free: {where}, {spread}"]
+    if request.selection.module in ("superpod", "rack") and (fit & (cluster.superpod >= 0)).any():
+        ids, counts = np.unique(cluster.superpod[fit & (cluster.superpod >= 0)], return_counts=True)
+        best = int(counts.argmax())
+        lines.append(f"SuperPoD with most of these: {int(ids[best])}, {_count(int(counts[best]), 'node')}")
+    return tuple(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def remedies(job: Job, cluster: Cluster, result: Unschedulable, again: Place = place) -> tuple[str, ...]:
+    """The changes of which each alone makes the job fit, those to the job first, each in a few words. `result` says
+    which constraints refused nodes, `again` places."""
+    codes = {group.code for group in result.rejected}
+    changes = _changes(job, cluster, codes)
+    helpful = tuple(text for text, changed, where in changes if again(changed, where).outcome == "placed")
+    return helpful + _smaller_block(job, cluster, again) + _fewer(job, cluster, again)
+
+
+def _changes(job: Job, cluster: Cluster, codes: Set[str]) -> Iterator[tuple[str, Job, Cluster]]:
+    policy = select_policy(job)
+    if "NODE_SUBHEALTHY" in codes:
+        yield f"label {SUB_HEALTHY}: ignore", _labelled(job, SUB_HEALTHY, "ignore"), cluster
+    if policy.module in ("superpod", "rack") and job.labels.get(AFFINITY) != "soft":
+        yield f"label {AFFINITY}: soft", _labelled(job, AFFINITY, "soft"), cluster
+    for key, value in sorted(_selectors(job)) if "NODE_SELECTOR" in codes else ():
+        changed = _unselected(job, key)
+        if select_policy(changed).policy == policy.policy:
+            yield f"no node selector {key}: {value}", changed, cluster
+    for key in _taint_keys(cluster) if "NODE_TAINTED" in codes else ():
+        yield f"a toleration of taint {key}", _tolerant(job, key), cluster
+    if "NODE_UNSCHEDULABLE" in codes:
+        uncordoned = replace(cluster, unschedulable=np.zeros_like(cluster.unschedulable))
+        yield "the cordoned nodes uncordoned", job, uncordoned
+    if policy.module in ("superpod", "rack") and cluster.config.reserve_nodes:
+        generous = replace(cluster, config=replace(cluster.config, reserve_nodes=0))
+        yield "scheduler parameter reserve-nodes=0", job, generous
+
+
+def _labelled(job: Job, key: str, value: str) -> Job:
+    roles = tuple(replace(role, labels={**role.labels, key: value}) for role in job.roles)
+    return replace(job, labels={**job.labels, key: value}, roles=roles)
+
+
+def _selectors(job: Job) -> set[tuple[str, str]]:
+    return {item for role in job.roles for item in role.selector.items()}
+
+
+def _unselected(job: Job, key: str) -> Job:
+    def rest(selector: Mapping[str, str]) -> dict[str, str]:
+        return {k: v for k, v in selector.items() if k != key}
+
+    roles = tuple(replace(role, selector=rest(role.selector)) for role in job.roles)
+    return replace(job, selector=rest(job.selector), roles=roles)
+
+
+def _tolerant(job: Job, key: str) -> Job:
+    more = {"key": key, "operator": "Exists"}
+    return replace(job, roles=tuple(replace(role, tolerations=(*role.tolerations, more)) for role in job.roles))
+
+
+def _taint_keys(cluster: Cluster) -> list[str]:
+    taints: list[Any] = [taint for text in set(cluster.taints) if text for taint in loads(text) or ()]
+    keys = {str(taint.get("key")) for taint in taints if isinstance(taint, Mapping) and taint.get("key")}
+    return sorted(key for key in keys if not key.startswith("node.kubernetes.io/"))
+
+
+def _smaller_block(job: Job, cluster: Cluster, again: Place) -> tuple[str, ...]:
+    """The largest smaller sp-block that fits."""
+    if SP_BLOCK not in job.annotations or select_policy(job).module not in ("superpod", "rack"):
+        return ()
+    npus = max(role.npus for role in job.roles)
+    for nodes in range(job.sp_block // npus - 1, 0, -1):
+        if job.sp_block % (nodes * npus) == 0:
+            annotations = {**job.annotations, SP_BLOCK: str(nodes * npus)}
+            if again(replace(job, annotations=annotations), cluster).outcome == "placed":
+                return (f"{SP_BLOCK} {nodes * npus} instead of {job.sp_block}",)
+    return ()
+
+
+def _fewer(job: Job, cluster: Cluster, again: Place) -> tuple[str, ...]:
+    """The largest number of replicas of the largest role that fits, by bisection over whole blocks of pods."""
+    role = max(range(len(job.roles)), key=lambda i: (job.roles[i].npus > 0, job.roles[i].replicas), default=None)
+    if role is None or job.roles[role].npus < 1:
+        return ()
+    step, others = _pods_of_block(job), len(job.pods) - job.roles[role].replicas
+    low, high = others // step, -(-len(job.pods) // step)
+    best = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        smaller = with_replicas(job, role, middle * step - others)
+        if smaller is not None and again(smaller, cluster).outcome == "placed":
+            low, best = middle, middle * step - others
+        else:
+            high = middle
+    return (f"{best} replicas of {job.roles[role].name} instead of {job.roles[role].replicas}",) if best else ()
+
+
+def _pods_of_block(job: Job) -> int:
+    """Pods that belong together: the job's number of pods is a multiple of it."""
+    if select_policy(job).module == "multilevel":
+        return max(group_sizes(job.annotations[AFFINITY_CONFIG]))
+    most = max(role.npus for role in job.roles)
+    return max(1, job.sp_block // most) if SP_BLOCK in job.annotations else 1
