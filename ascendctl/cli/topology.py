@@ -49,8 +49,8 @@ def show(
 ) -> None:
     """Draw the topology trees of a cluster dump: units of each level, how many nodes they have and how many are free.
 
-    svg draws one tree, html a page with all of them; csv writes the node labels of all configured levels, in the layout
-    that --topology-csv reads.
+    svg draws all trees as one image, html a page with them; csv writes the node labels of all configured levels, in
+    the layout that --topology-csv reads.
 
     \b
     Examples:
@@ -75,9 +75,6 @@ def show(
         found = [network for network in found if network.tree.name in trees]
         if missing := [name for name in trees if name not in known]:
             raise click.BadParameter(f"no tree {missing[0]!r}; there are: {', '.join(known)}", param_hint="--tree")
-    if len(found) > 1 and "svg" in wanted:
-        names = ", ".join(network.tree.name for network in found)
-        raise click.UsageError(f"svg draws one tree: choose one with --tree or --by, or use html; there are: {names}")
     shown = report.views(found, cluster, marks)
 
     def render(form: str) -> str:

@@ -84,5 +84,5 @@ def _unit(shown: View, free: Any, depth: int, vertex: int) -> dict[str, Any]:
 
 
 def drawing(shown: Sequence[View], form: str) -> str:
-    """The trees as one HTML page, or the only one as SVG."""
-    return as_html(shown) if form == "html" else as_svg(shown[0])
+    """The trees as one HTML page or one SVG image."""
+    return as_html(shown) if form == "html" else as_svg(shown)

@@ -21,7 +21,7 @@ from ascendctl.topology.tree import Layout, Tree, arrange, byte_ranks
 _FILLS = ("#c8e6c9", "#fff59d", "#b0bec5", "#ef9a9a")
 _CHOSEN = "#1565c0"
 
-CELL, GAP, PAD, TITLE = 18, 3, 6, 14
+CELL, GAP, PAD, TITLE, LINE = 18, 3, 6, 14, 14
 COLUMNS, MAX_WIDTH = 8, 1400
 CHAR_WIDTH = 6.2
 
@@ -76,10 +76,8 @@ def view(
 
 def as_text(shown: View, nodes: bool = True, color: bool = False) -> str:
     """The tree as lines; `nodes` False stops at the units of level 1."""
-    tree = shown.tree
-    levels = ", ".join(f"{level.name} = {printable(level.label)}" for level in tree.levels)
     head = f"tree {shown.name(0, 0)}: {shown.summary(0, 0)}"
-    lines = [paint(head, "bold", color), f"  {levels}; {tree.reserve} reserved node(s) per level1 unit"]
+    lines = [paint(head, "bold", color), f"  {printable(_levels_text(shown))}"]
     lines += _unit_lines(shown, 0, 0, "", nodes, color)
     if shown.outside:
         lines.append(f"  {len(shown.outside)} node(s) lack a label and are left out: {some(shown.outside)}")
@@ -106,14 +104,48 @@ def _node_text(shown: View, node: int, color: bool) -> str:
     return paint(text, "cyan" if mark is not None else STYLES[state], color)
 
 
-def as_svg(shown: View) -> str:
-    """The tree as one SVG image: a box per unit, a square per node, names in the tool tips."""
-    width, height, body = _box(shown, 0, 0)
+def as_svg(views: Sequence[View], captions: bool = True) -> str:
+    """Trees as one SVG image, one below the other: a box per unit, a square per node, names in the tool tips. With
+    `captions`: counts and levels above each tree, the colours below them all."""
+    parts: list[str] = []
+    width = y = 0
+    for shown in views:
+        for text in (f"tree {shown.name(0, 0)}: {shown.summary(0, 0)}", _levels_text(shown)) if captions else ():
+            y += LINE
+            parts.append(f'<text x="0" y="{y - 4}" fill="#263238">{_quoted(text)}</text>')
+            width = max(width, _text_width(text))
+        box_width, box_height, body = _box(shown, 0, 0)
+        parts.append(f'<g transform="translate(0,{y})">{"".join(body)}</g>')
+        width, y = max(width, box_width), y + box_height + PAD
+    if captions:
+        legend_width, legend = _legend(y)
+        parts += legend
+        width, y = max(width, legend_width), y + CELL + PAD
+    height, label = max(y - PAD, 0), ", ".join(f"tree {shown.name(0, 0)}" for shown in views)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'font-family="sans-serif" font-size="10" role="img" aria-label="{_quoted("tree " + shown.name(0, 0))}">'
-        f"{''.join(body)}</svg>"
+        f'font-family="sans-serif" font-size="10" role="img" aria-label="{_quoted(label)}">'
+        f"{''.join(parts)}</svg>"
     )
+
+
+def _levels_text(shown: View) -> str:
+    levels = ", ".join(f"{level.name} = {level.label}" for level in shown.tree.levels)
+    return f"{levels}; {shown.tree.reserve} reserved node(s) per level1 unit"
+
+
+def _legend(y: int) -> tuple[int, list[str]]:
+    """What the colours mean, in one line; its width and elements."""
+    parts, x = [], 0
+    for fill, text in zip((*_FILLS, _CHOSEN), (*STATES, "of the job, with its rank"), strict=True):
+        parts.append(f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="2" fill="{fill}"/>')
+        parts.append(f'<text x="{x + CELL + GAP}" y="{y + 12}" fill="#263238">{text}</text>')
+        x += CELL + 2 * PAD + _text_width(text)
+    return x, parts
+
+
+def _text_width(text: str) -> int:
+    return round(len(text) * CHAR_WIDTH)
 
 
 def _quoted(text: str) -> str:
@@ -122,7 +154,7 @@ def _quoted(text: str) -> str:
 
 def _box(shown: View, depth: int, vertex: int) -> tuple[int, int, list[str]]:
     """Width, height and elements of a unit drawn at the origin."""
-    layout, title = shown.layout, shown.name(depth, vertex)
+    layout, title = shown.layout, f"{shown.name(depth, vertex)}: {_free_text(shown, depth, vertex)}"
     if depth == layout.depth - 1:
         nodes = shown.below(depth, vertex).tolist()
         placed = [
@@ -133,15 +165,20 @@ def _box(shown: View, depth: int, vertex: int) -> tuple[int, int, list[str]]:
     else:
         first, end = layout.children[depth][vertex : vertex + 2].tolist()
         placed, width, height = _flow([_box(shown, depth + 1, child) for child in range(first, end)])
-    width, height = max(width, round(len(title) * CHAR_WIDTH)) + 2 * PAD, height + TITLE + 2 * PAD
+    width, height = max(width, _text_width(title)) + 2 * PAD, height + TITLE + 2 * PAD
     elements = [
         f'<rect width="{width}" height="{height}" rx="3" fill="none" stroke="#90a4ae"/>',
         f'<text x="{PAD}" y="{TITLE - 1}" fill="#263238">{_quoted(title)}</text>',
-        f"<title>{_quoted(title)}: {_quoted(shown.summary(depth, vertex))}</title>",
+        f"<title>{_quoted(shown.name(depth, vertex))}: {_quoted(shown.summary(depth, vertex))}</title>",
     ]
     for x, y, inner in placed:
         elements.append(f'<g transform="translate({x + PAD},{y + TITLE + PAD - 2})">{"".join(inner)}</g>')
     return width, height, elements
+
+
+def _free_text(shown: View, depth: int, vertex: int) -> str:
+    nodes = shown.below(depth, vertex)
+    return f"{int((shown.states[nodes] == FREE).sum())} of {len(nodes)} free"
 
 
 def _flow(boxes: Sequence[tuple[int, int, list[str]]]) -> tuple[list[tuple[int, int, list[str]]], int, int]:
@@ -184,14 +221,12 @@ def as_html(views: Sequence[View], title: str = "Topology") -> str:
         f'</head><body><h1>{_quoted(title)}</h1><p class="legend">{legend}</p>',
     ]
     for shown in views:
-        levels = "; ".join(f"{level.name} = {level.label}" for level in shown.tree.levels)
-        parts.append(
-            f"<h2>{_quoted('tree ' + shown.name(0, 0))}</h2><p>{_quoted(shown.summary(0, 0))}<br>{_quoted(levels)}</p>"
-        )
+        levels, name = _quoted(_levels_text(shown)), _quoted("tree " + shown.name(0, 0))
+        parts.append(f"<h2>{name}</h2><p>{_quoted(shown.summary(0, 0))}<br>{levels}</p>")
         notes = [f"{len(shown.outside)} node(s) lack a label: {some(shown.outside)}"] if shown.outside else []
         if notes or shown.problems:
             items = "".join(f"<li>{_quoted(text)}</li>" for text in [*notes, *shown.problems])
             parts.append(f"<ul>{items}</ul>")
-        parts.append(f'<div class="tree">{as_svg(shown)}</div>')
+        parts.append(f'<div class="tree">{as_svg([shown], captions=False)}</div>')
     parts.append("</body></html>")
     return "\n".join(parts) + "\n"

@@ -183,11 +183,28 @@ def test_what_is_not_there(tmp_path: Path, args: list[str], says: str) -> None:
     assert says in result.stderr and not result.stdout
 
 
-def test_svg_of_several_trees_is_refused(tmp_path: Path) -> None:
+def test_svg_of_several_trees(tmp_path: Path) -> None:
+    """One image with counts, levels and colours in words; --by and --tree choose."""
     both = fleet({f"b{i}": {"ip": f"10.0.0.{i}", "superpod": 1} for i in range(4)}, leaves=LEAVES)
-    result = run("topology", "show", dump(tmp_path, both), "-o", "svg")
-    assert result.exit_code == 2
-    assert "SuperPoDs, leaf switches" in result.stderr
+    folder = dump(tmp_path, both)
+    texts = [node.text or "" for node in svg_texts(run("topology", "show", folder, "-o", "svg").stdout)]
+    assert [text for text in texts if text.startswith("tree ")] == [
+        "tree SuperPoDs: 4 node(s), 4 free",
+        "tree leaf switches: 4 node(s), 4 free",
+    ]
+    assert "level1 = single_layer network of basic-tor-node-cm; 0 reserved node(s) per level1 unit" in texts
+    assert {"leaf 0 10.1.0.0: 2 of 2 free", "SuperPoD 1: 4 of 4 free", "free", "broken"} <= set(texts)
+    only = [
+        node.text or "" for node in svg_texts(run("topology", "show", folder, "--by", "leaves", "-o", "svg").stdout)
+    ]
+    assert not any("SuperPoD" in text for text in only)
+
+
+def svg_texts(text: str) -> list[ElementTree.Element]:
+    """Text elements of an image whose elements all lie inside of it."""
+    image = ElementTree.fromstring(text)
+    assert all(int(image.attrib[key]) > 0 for key in ("width", "height"))
+    return list(image.iter("{http://www.w3.org/2000/svg}text"))
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:

@@ -61,12 +61,32 @@ def test_text_with_a_placement_and_colour() -> None:
 @pytest.mark.parametrize("fleet", [A, F, T, "R0:p0..p40", "A-very-long-unit-name-that-needs-room:n0"])
 def test_svg_boxes_nest_without_overlap(fleet: str) -> None:
     shown, _ = draw(fleet, 1, "level1=1")
-    root = ET.fromstring(as_svg(shown))
+    root = ET.fromstring(as_svg([shown], captions=False))
     rects = root.findall(f".//{SVG}rect")
     units = sum(len(leaves) - 1 for leaves in shown.layout.leaves)
     assert len(rects) == units + len(shown.layout.nodes)
-    check_box(root)
-    assert float(root.get("width") or 0) == float(root.find(f"{SVG}rect").get("width"))  # type: ignore[union-attr, arg-type]
+    (box,) = root.findall(f"{SVG}g")
+    check_box(box)
+    outer = box.find(f"{SVG}rect")
+    assert outer is not None
+    assert [root.get(key) for key in ("width", "height")] == [outer.get(key) for key in ("width", "height")]
+
+
+def test_svg_of_several_trees_stacks_them_with_captions() -> None:
+    shown = [draw(fleet, 1, "level1=1")[0] for fleet in (A, F)]
+    root = ET.fromstring(as_svg(shown))
+    tops = [int((box.get("transform") or "").partition(",")[2].strip(")")) for box in root.findall(f"{SVG}g")]
+    frames = [box.find(f"{SVG}rect") for box in root.findall(f"{SVG}g")]
+    heights = [int(frame.get("height") or 0) for frame in frames if frame is not None]
+    assert tops[0] > 0 and tops[0] + heights[0] < tops[1]
+    legend = [int(rect.get("y") or 0) for rect in root.findall(f"{SVG}rect")]
+    assert min(legend) >= tops[1] + heights[1]
+    assert max(legend) < int(root.get("height") or 0)
+    captions = [text.text for text in root.findall(f"{SVG}text")]
+    assert captions[0] == "tree default: 8 node(s), 8 free, 1 of the job"
+    assert "reserved node(s) per level1 unit" in str(captions[1])
+    assert captions[-5:] == ["free", "partly used", "busy", "broken", "of the job, with its rank"]
+    assert "S0: 2 of 2 free" in [text.text for text in root.iter(f"{SVG}text")]
 
 
 def check_box(group: ET.Element) -> None:
@@ -94,8 +114,8 @@ def test_names_are_escaped() -> None:
     assert "<script>" not in html
     assert "&lt;script&gt;&quot;&amp;\\x1b[31m" in html
     assert "<title>a &lt;b&gt; &amp; c</title>" in html
-    assert "\x1b" not in html + as_svg(shown) + as_text(shown)
-    ET.fromstring(as_svg(shown))
+    assert "\x1b" not in html + as_svg([shown]) + as_text(shown)
+    ET.fromstring(as_svg([shown]))
 
 
 def test_page_needs_nothing_from_elsewhere() -> None:
@@ -115,5 +135,5 @@ def test_tree_without_levels_and_empty_tree() -> None:
     flat, empty = (view(tree, cluster) for tree in build_trees(cluster))
     assert as_text(flat).splitlines()[2].strip() == "a0 a1"
     assert as_text(empty).splitlines()[0] == "tree other: 0 node(s)"
-    check_box(ET.fromstring(as_svg(flat)))
-    check_box(ET.fromstring(as_svg(empty)))
+    for box in ET.fromstring(as_svg([flat, empty])).findall(f"{SVG}g"):
+        check_box(box)
