@@ -16,8 +16,9 @@ from ascendctl.engine.state import State, usable
 from ascendctl.engine.wired.masks import count, ids
 from ascendctl.engine.wirings import WIRINGS, Ask, Wiring
 
-CHECKED_IDS = ("rings", "box16", "dies")
-"""Rules that refuse a free list with chip ids beyond the node size; the reference misbehaves there (chapter 10 §11)."""
+CHECKED_IDS = ("module", "chip8-node16", "chip2-node16")
+"""Policies that refuse a free list with chip ids beyond the node size; the reference misbehaves there (chapter 10 §11).
+Logical SuperPoDs only limit its length: half a 16-chip node may serve chip2-node8-sp (chapter 20 §4.2, P9)."""
 
 
 def wiring(policy: str) -> Wiring:
@@ -34,7 +35,7 @@ def list_codes(w: Wiring, state: State, distributed: bool, codes: NDArray[np.int
     length = np.where(state.fixed.list_bad, 0, state.list_length)
     refuse(codes, state.list_length <= 0, "NO_FREE_LIST")
     refuse(codes, length > w.max_node, "FREE_LIST_TOO_LONG")
-    if w.rule in CHECKED_IDS:
+    if w.policy in CHECKED_IDS:
         beyond = ~np.uint64((1 << w.max_node) - 1)
         refuse(codes, ~state.fixed.list_bad & ((state.free & beyond) != 0), "BAD_TOPOLOGY")
     if distributed and w.network_aware:

@@ -134,6 +134,11 @@ def test_node_codes_in_order() -> None:
     eight = world({0: [node("small0", chips=8), node("small1", chips=8)], 1: [node("large")]})
     assert code(place(request(2, 8, 1), sixteen)) == "NodePredicateFailed"
     assert codes(place(request(2, 8, 1), eight)) == {"large": "FREE_LIST_TOO_LONG"}
+    # P9 limits the length of the list, not its ids: half a 16-chip node serves a pod of 8
+    half = world({0: [node("upper", range(8, 16)), node("odd", range(1, 16, 2)), node("nine", range(9))]})
+    result = place(request(1, 8, name="chip2-node8-sp"), half)
+    assert isinstance(result, Placement) and result.pods[0].npus == tuple(range(8, 16))
+    assert codes(result) == {"nine": "FREE_LIST_TOO_LONG", "odd": "DIE_PAIR_NOT_MET"}
 
 
 def test_network_health_counts_only_between_logical_superpods() -> None:
