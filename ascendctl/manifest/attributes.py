@@ -28,7 +28,7 @@ def text_map(document: Document, path: FieldPath) -> dict[str, str]:
     """Labels, annotations or a selector as texts. A value that is no text counts with what stands in the file, as if it
     had been quoted (chapter 40 §3.1 no. 7); an empty one counts as absent."""
     found = dig(document.value, path)
-    if not isinstance(found, Mapping):
+    if not isinstance(found, dict):
         return {}
     result = {}
     for key, value in found.items():

@@ -31,6 +31,8 @@ def parse_quantity(value: Any) -> Decimal | None:
 
 def is_count(value: Any) -> bool:
     """True for a quantity that is a whole number from 0, as a count of devices must be."""
+    if type(value) is int and 0 <= value <= MAX_WHOLE:
+        return True
     number = parse_quantity(value)
     return number is not None and number >= 0 and number == number.to_integral_value()
 
@@ -38,5 +40,7 @@ def is_count(value: Any) -> bool:
 def whole(value: Any) -> int | None:
     """A quantity as a whole number, cut towards zero as the scheduler does, and to 64 bits as Kubernetes keeps it; None
     if it is no quantity."""
+    if type(value) is int and -MAX_WHOLE <= value <= MAX_WHOLE:
+        return value
     number = parse_quantity(value)
     return None if number is None else max(-MAX_WHOLE, min(MAX_WHOLE, int(number)))

@@ -80,7 +80,7 @@ class Entry:
         """The row of the kind table."""
         return kind_of(self.value) if self.case == KNOWN else None
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The kind as people say it: vcjob for the Job of Volcano."""
         return kind_title(self.kind) if self.kind is not None else self.kind_name
@@ -94,7 +94,7 @@ class Entry:
                 return value
         return ""
 
-    @property
+    @cached_property
     def namespace(self) -> str:
         """metadata.namespace; "default" if absent."""
         value = dig(self.value, ("metadata", "namespace"))
@@ -162,7 +162,7 @@ def mappings(items: Any, path: FieldPath) -> Iterator[tuple[FieldPath, Mapping[s
     """(path, item) of the items of a list that are mappings."""
     if isinstance(items, list):
         for i, item in enumerate(items):
-            if isinstance(item, Mapping):
+            if isinstance(item, dict):
                 yield (*path, i), item
 
 
@@ -173,7 +173,7 @@ def npu_quantities(
     for path, container in containers:
         for part in ("requests", "limits"):
             given = dig(container, ("resources", part))
-            if isinstance(given, Mapping):
+            if isinstance(given, dict):
                 for name, quantity in given.items():
                     if NPU_PREFIX in name:
                         yield (*path, "resources", part, name), name, quantity

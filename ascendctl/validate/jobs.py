@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -131,6 +132,7 @@ def _policy(job: Job) -> tuple[str, str, bool]:
     return selection.policy, selection.module, selection.switch
 
 
+@cache
 def _module(name: str) -> Any:
     return import_module(f"ascendctl.validate.rules.{name}")
 

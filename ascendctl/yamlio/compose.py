@@ -90,6 +90,11 @@ class _Frame:
     keys: dict[str, int] = field(default_factory=dict)
     merged: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def wants_nodes(self) -> bool:
+        """True where the value of a child is not enough: it is merged."""
+        return self.merging or self.sources is not None
+
 
 def compose(text: str, first_line: int = 1, first_column: int = 1, with_marks: bool = True, depth: int = 0) -> Composed:
     """The first document of a chunk that starts at that line and column. Raises Refused if kubectl would not read it,
@@ -182,16 +187,21 @@ class _Composer:
         if frame and isinstance(frame.value, dict) and frame.key is None:
             merge = text == "<<" and (tag == MERGE_TAG or (plain and event.implicit[0]))
             self._key(frame, raw, text, merge, line, column)
-            first = len(self.marks)
-            self._name_anchor(event.anchor, _Node(field_value(raw), first, first, 0, 1, raw=raw, is_scalar=True))
+            if event.anchor:
+                first = len(self.marks)
+                self.anchors[event.anchor] = _Node(field_value(raw), first, first, 0, 1, raw=raw, is_scalar=True)
             return
         if type(raw) is float and not math.isfinite(raw):
             self.refuse(f"{text} is a number that JSON cannot hold", line, column, f'write "{text}" if a text is meant')
         first = len(self.marks)
         path = self._child_path(frame)
         self._mark(frame, path, line, column, text, plain)
+        if not event.anchor and not (frame and frame.wants_nodes):
+            self._put(frame, field_value(raw), 0)
+            return
         node = _Node(field_value(raw), first, first + 1, len(path), 1, raw=raw, is_scalar=True)
-        self._name_anchor(event.anchor, node)
+        if event.anchor:
+            self.anchors[event.anchor] = node
         self._deliver(node, line, column)
 
     def _key(self, frame: _Frame, raw: Scalar, text: str, merge: bool, line: int, column: int) -> None:
@@ -247,6 +257,10 @@ class _Composer:
 
     def _close(self) -> None:
         frame = self.stack.pop()
+        outer = self.stack[-1] if self.stack else None
+        if not frame.anchor and not (outer and outer.wants_nodes):
+            self._put(outer, frame.value, frame.height)
+            return
         node = _Node(
             frame.value,
             frame.first,
@@ -307,20 +321,27 @@ class _Composer:
 
     # ------------------------------------------------------------------------------------------ putting values in place
     def _deliver(self, node: _Node, line: int, column: int) -> None:
-        if not self.stack:
-            self.out.value = node.value
-            return
-        frame = self.stack[-1]
-        frame.height = max(frame.height, node.height + 1)
-        if isinstance(frame.value, list):
-            frame.value.append(node.value)
-            if frame.sources is not None:
+        frame = self.stack[-1] if self.stack else None
+        if frame is None or not frame.merging:
+            self._put(frame, node.value, node.height)
+            if frame is not None and frame.sources is not None:
                 frame.sources.append(node)
-        elif frame.merging:
-            self._merge(frame, node, line, column)
-            frame.key = None
+            return
+        frame.height = max(frame.height, node.height + 1)
+        self._merge(frame, node, line, column)
+        frame.key = None
+
+    def _put(self, frame: _Frame | None, value: Any, height: int) -> None:
+        """A value becomes the document, an item, or the value of the current key."""
+        if frame is None:
+            self.out.value = value
+            return
+        if height >= frame.height:
+            frame.height = height + 1
+        if type(frame.value) is list:
+            frame.value.append(value)
         else:
-            frame.value[frame.key] = node.value
+            frame.value[frame.key] = value
             frame.key = None
 
     def _merge(self, frame: _Frame, node: _Node, line: int, column: int) -> None:
@@ -353,10 +374,6 @@ class _Composer:
                 *frame.key_at,
                 path,
             )
-
-    def _name_anchor(self, anchor: str | None, node: _Node) -> None:
-        if anchor:
-            self.anchors[anchor] = node
 
     def _check_aliasing(self, line: int, column: int) -> None:
         """The bound of the Go reader on what aliases may multiply (chapter 40 §8.4)."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 """Keys and list indices from the root of a document: ("spec", "tasks", 0, "replicas"). The root is ()."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """Position of one field; lines and columns count from 1.
 
     For list items and the root the key position equals the value position. `text` is a scalar as it is written in the

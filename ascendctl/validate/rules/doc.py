@@ -271,7 +271,7 @@ def _placeholders(value: Any, path: FieldPath) -> Iterator[Violation]:
     if isinstance(value, str):
         if is_placeholder(value):
             yield Violation("DOC-13", path, {"path": format_path(path), "text": shorten(value)})
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for key, item in value.items():
             if key not in _LITERAL_FIELDS and key != _LAST_APPLIED:
                 yield from _placeholders(item, (*path, key))
@@ -294,11 +294,11 @@ def key_maps(entry: Entry) -> Iterator[tuple[FieldPath, str, Mapping[str, Any], 
         seen.add(meta)
         for part, which in (("labels", LABEL), ("annotations", ANNOTATION)):
             found = entry.get(*meta, part)
-            if isinstance(found, Mapping):
+            if isinstance(found, dict):
                 yield (*meta, part), which, found, owner
     for pod in entry.pods:
         selector = pod.body.get("nodeSelector")
-        if isinstance(selector, Mapping):
+        if isinstance(selector, dict):
             yield (*pod.spec, "nodeSelector"), SELECTOR, selector, pod
 
 
