@@ -87,12 +87,10 @@ def command(
     again = partial(place_one, objective=objective, hypernodes=spare)
     finish = partial(_finished, again=again, remarks=measured or explain, measured=measured, parallel=parallel)
     try:
-        results, after = place_in_order(
-            jobs, cluster, objective=objective, hypernodes=spare, finish=finish, keep_last=bool(emit)
-        )
+        results, before = place_in_order(jobs, cluster, objective=objective, hypernodes=spare, finish=finish)
     except _topology_errors(hypernodes) as error:
         raise common.Unreadable(str(error)) from None
-    maps = [(_tor_share(after, results), file) for _, file in emit]
+    maps = [(_tor_share(before, results[-1]), file) for _, file in emit]
     if not (quiet and all(r.outcome == "placed" for r in results)):
         common.emit(outputs, lambda name: render(jobs, results, name, explain, color))
     for text, file in maps:
@@ -147,15 +145,13 @@ def _measurements(job: Any, placement: Any, cluster: Any, parallel: str) -> dict
         raise click.UsageError(f"--parallel: {job.key}: {error}") from None
 
 
-def _tor_share(cluster: Any, results: list[Any]) -> str:
-    """ConfigMap tor-share-cm as the scheduler would write it after the placements."""
+def _tor_share(cluster: Any, last: Any) -> str:
+    """ConfigMap tor-share-cm as the scheduler would write it at the end of the session that places the last job: leaf
+    states with that job, names of jobs as the session found them (chapter 23 §1.3)."""
     from ascendctl.topology.tor_share import tor_share
     from ascendctl.yamlio.write import to_yaml
 
-    states: dict[str, Any] = {}
-    for result in results:
-        states.update(result.metrics.get("leaf_states") or {} if result.outcome == "placed" else {})
-    found = tor_share(cluster, states)
+    found = tor_share(cluster, last.metrics.get("leaf_states") if last.outcome == "placed" else None)
     if found is None:
         raise common.Unreadable(
             "tor-share-cm: the scheduler writes none: it needs basic-tor-node-cm and nslb-version 2.0 in the dump"

@@ -20,9 +20,8 @@ def place_in_order(
     objective: str = "fragmentation",
     hypernodes: int | None = None,
     finish: Finish | None = None,
-    keep_last: bool = False,
 ) -> tuple[list[Result], Cluster]:
-    """What each job gets, in order, and the cluster behind: with the last job on it only if `keep_last`.
+    """What each job gets, in order, and the cluster that the last one was placed on.
 
     `finish` may add to a result what depends on the cluster that it was made on. `objective` as in `api.place`.
     `hypernodes`: jobs that HyperNodes concern are placed on those of the snapshot, with so many spare nodes in each
@@ -32,7 +31,7 @@ def place_in_order(
     for number, job in enumerate(jobs, 1):
         result = place_one(job, cluster, objective, hypernodes)
         result = finish(job, result, cluster) if finish else result
-        if isinstance(result, Placement) and (number < len(jobs) or keep_last):
+        if isinstance(result, Placement) and number < len(jobs):
             cluster = commit(cluster, job, result)
         results.append(result)
     return results, cluster

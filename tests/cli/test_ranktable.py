@@ -249,7 +249,17 @@ def test_leaf_states_as_configmap(tmp_path: Path) -> None:
     assert run("place", job, "-s", dump, "-o", "json", "--emit", f"tor-share-cm={file}").exit_code == 0
     (made,) = read_documents(file.read_text(encoding="utf-8"))
     states = json.loads(made.value["data"]["global-tor-info"])
-    assert states["10.9.0.0"]["nodes"][0]["JobName"] == ["demo"]
+    assert [states[ip]["IsSharedTor"] for ip in ("10.9.0.0", "10.9.0.1")] == [2, 2]
+    assert states["10.9.0.0"]["nodes"][0]["JobName"] == []  # names are those that the session found (chapter 23 §1.3)
+    small = tmp_path / "small.yaml"
+    small.write_text(
+        acjob({"Master": (1, 8)}, labels="tor-affinity: normal-schema").replace("name: demo", "name: small"), "utf-8"
+    )
+    assert run("place", small, job, "-s", dump, "-q", "--emit", f"tor-share-cm={file}").exit_code == 1
+    (made,) = read_documents(file.read_text(encoding="utf-8"))
+    states = json.loads(made.value["data"]["global-tor-info"])
+    assert [states[ip]["IsSharedTor"] for ip in ("10.9.0.0", "10.9.0.1")] == [0, 0]  # the second job was refused
+    assert states["10.9.0.0"]["nodes"][0]["JobName"] == ["small"]
     assert "kind: ConfigMap" in run("place", job, "-s", dump, "--emit", "tor-share-cm").stdout
     result = run("place", job, "-s", dump, "-o", "json", "--emit", "tor-share-cm")
     assert result.exit_code == 2 and "tor-share-cm=FILE" in result.stderr
