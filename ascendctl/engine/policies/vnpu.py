@@ -114,7 +114,8 @@ class Demand:
 
 @dataclass(frozen=True)
 class Offer:
-    """What the nodes say to a pod, [N]: refusals, and where it would be downgraded."""
+    """What the nodes say to a pod, [N]: refusals, and where it is downgraded; a node that refuses it even so is
+    remembered too, which changes the scores of the others."""
 
     codes: Codes
     small: Flags
@@ -228,16 +229,16 @@ def _offer(role: Role, fixed: Codes, state: State, nodes: VirtualNodes, demand: 
     refuse(codes, demand.unknown, "E_VNPU_TEMPLATE")
     refuse(codes, ~nodes.valid, "E_VNODE_INVALID")
     enough = _enough(nodes, demand, demand.cpus)
-    small = ~enough & (demand.small_template != NONE) & _enough(nodes, demand, demand.small_cpus)
-    refuse(codes, ~(enough | small), "E_VNPU_SHORT")
+    small = (codes == ACCEPTED) & ~enough & (demand.small_template != NONE)
+    refuse(codes, ~enough & ~(small & _enough(nodes, demand, demand.small_cpus)), "E_VNPU_SHORT")
     template = np.where(small, demand.small_template, demand.template)
     refuse(codes, (nodes.pending != NONE) & ((nodes.pending != template) | (template == NONE)), "E_VNPU_PENDING")
     return Offer(codes, small)
 
 
 def score(offer: Offer, idle: NDArray[np.int32]) -> Ints:
-    """int64[N]: the node with the fewest idle cores comes first; among nodes where the pod would be downgraded the
-    first one where it would not (chapter 11.14.3 E). REFUSED = not a candidate."""
+    """int64[N]: the node with the fewest idle cores comes first; if the pod would be downgraded somewhere, the first
+    one where it would not (chapter 11.14.3 E). REFUSED = not a candidate."""
     accepted = offer.codes == ACCEPTED
     raw: Ints = np.where(accepted, np.int64(0), np.int64(REFUSED))
     candidates = np.flatnonzero(accepted)
@@ -245,7 +246,7 @@ def score(offer: Offer, idle: NDArray[np.int32]) -> Ints:
         return raw
     order = candidates[np.argsort(idle[candidates], kind="stable")]
     small = offer.small[order]
-    if not small.any():
+    if not offer.small.any():
         raw[order[0]] = NEXT
         return raw
     before = len(order) if small.all() else int(np.argmin(small))

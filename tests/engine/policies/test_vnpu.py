@@ -181,6 +181,14 @@ def test_scores():
     assert raws([False, False, False], (12, 12, 20)) == [8, 0, 0]
 
 
+def test_a_node_that_refuses_the_smaller_form_too_counts_for_the_scores():
+    """It was remembered before it refused, so the first node without downgrade gets 16."""
+    assert score(offer([False, True, False], (True, False, True)), np.array((32, 12, 20), np.int32)).tolist()[2] == 16
+    made = cluster([core_node("310P", 1, name="n0"), core_node("310P", 1, [], name="n1")])
+    result = place(core_job("310P", 2, 1, "high"), made)
+    assert result.trace.scores == (("n0", 1600),)
+
+
 def test_fullest_node_first():
     nodes = [core_node("310P", 4, name="n1", used=0), core_node("310P", 4, [1, 2, 3], name="n2", used=2)]
     result = place(core_job("310P", 2), cluster(nodes, pods_on("0-vir02_1c@0", "n2")))
