@@ -88,7 +88,8 @@ def _dump_options(required: bool) -> list[click.Option]:
         ),
         click.Option(
             ["--config", "params"], multiple=True, metavar="KEY=VALUE", callback=_parameters,
-            help="Scheduler parameter (init-params) in place of that of the dump, such as reserve-nodes=4. Repeatable.",
+            help="Scheduler parameter (init-params) in place of that of the dump, such as reserve-nodes=4; =@FILE "
+            "takes the value from a file, such as resource-level-config=@levels.json. Repeatable.",
         ),
         click.Option(
             ["--variant", "variants"], multiple=True, type=click.Choice(list(VARIANTS)),
@@ -134,18 +135,33 @@ def _parameters(ctx: click.Context, param: click.Parameter, values: Sequence[str
     if not values:
         return {}
     from ascendctl.snapshot.config_load import PARAMETERS, config_from_params
+    from ascendctl.snapshot.diagnostics import CODES
 
     given: dict[str, str] = {}
     for text in values:
         key, equals, value = text.partition("=")
         if not equals or key not in PARAMETERS:
             raise click.BadParameter(f"{text!r} is not KEY=VALUE; the keys are {', '.join(PARAMETERS)}")
-        given[key] = value
+        given[key] = _file_text(value[1:]) if value.startswith("@") else value
     problems: list[str] = []
-    config_from_params(given, problems.append)
+
+    def note(code: str, text: str) -> None:
+        if code == "S339" or CODES[code].severity == "error":
+            problems.append(text)
+
+    config_from_params(given, note)
     if problems:
         raise click.BadParameter("; ".join(problems))
     return given
+
+
+def _file_text(path: str) -> str:
+    """The text of a file, or of standard input for -."""
+    from ascendctl.yamlio.inputs import read_bytes
+
+    claim_stdin([path], "a scheduler parameter")
+    data: bytes = readable(lambda: read_bytes(path))
+    return data.decode("utf-8", "replace").strip()
 
 
 def output_option(formats: Sequence[str], default: str) -> Callable[[F], F]:

@@ -15,8 +15,8 @@ FORMATS = ("text", "json", "yaml")
 @common.output_option(FORMATS, "text")
 def command(term: str | None, every: bool, outputs: list[tuple[str, str]]) -> None:
     """Explain TERM: a rule of `validate` (SPB-06), a family of rules (SPB), a field (sp-block), a diagnostic of a
-    snapshot (S321), a code of ranks, rank tables and patches (RK-01, RT-03, P-07), or a code for which `place` refuses
-    a node (NPU_SHORTAGE). Without TERM: the families of rules.
+    snapshot (S321, ML-C03), a code of ranks, rank tables and patches (RK-01, RT-03, P-07), or a code for which `place`
+    refuses a node (NPU_SHORTAGE) or a job (ML-P03). Without TERM: the families of rules.
     """
     from ascendctl.report.machine import dump
 
@@ -43,7 +43,7 @@ def _lookup(term: str) -> tuple[object, str]:
     if topics:
         data = [topic.to_dict() for topic in topics]
         return data if len(data) > 1 else data[0], "\n\n".join(report.topic(topic) for topic in topics)
-    found = _diagnostic(term) or _output_code(term) or _refusal(term)
+    found = _diagnostic(term) or _output_code(term) or _refusal(term) or _as_rule(term)
     if found is None:
         near = suggest(term)
         raise click.BadParameter(
@@ -79,10 +79,27 @@ def _output_code(term: str) -> tuple[object, str] | None:
 
 
 def _refusal(term: str) -> tuple[object, str] | None:
-    from ascendctl.engine.codes import NODE_CODES
+    from ascendctl.engine.codes import JOB_CODES, NODE_CODES
     from ascendctl.report import explain as report
 
-    sentence = NODE_CODES.get(term.upper()) if term else None
-    if sentence is None:
+    for codes, what in ((NODE_CODES, "node"), (JOB_CODES, "job")):
+        code = next((code for code in codes if code and code.casefold() == term.casefold()), None)
+        if code is not None:
+            found = {"topic": "refusal", "code": code, "of": what, "meaning": codes[code]}
+            return found, report.refusal(code, codes[code], what)
+    return None
+
+
+def _as_rule(term: str) -> tuple[object, str] | None:
+    """A code that a chapter gives to what a rule finds, such as ML-J03."""
+    from re import fullmatch, search
+
+    from ascendctl.report import explain as report
+    from ascendctl.validate.catalogue import all_rules
+    from ascendctl.validate.explain import explain
+
+    if not fullmatch(r"[A-Z]+-[A-Z]?[0-9]+", term.upper()):
         return None
-    return {"topic": "refusal", "code": term.upper(), "meaning": sentence}, report.refusal(term.upper(), sentence)
+    names = [rule.id for rule in all_rules() if search(rf"\b{term.upper()}\b", rule.source)]
+    topics = [topic for name in names for topic in explain(name)]
+    return ([topic.to_dict() for topic in topics], "\n\n".join(map(report.topic, topics))) if topics else None

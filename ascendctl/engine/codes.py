@@ -62,3 +62,34 @@ NODE_CODES: Final[dict[str, str]] = {
     "NO_RACK_ID": "the node reports no rack id",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
+
+JOB_CODES: Final[dict[str, str]] = {
+    "JobEnqueueFailed": "it asks for more NPUs than are free in all",
+    "NodePredicateFailed": "a pod of it finds no node that passes all checks",
+    # chapter 22 §8.5
+    "ML-P01": "fewer nodes pass the checks than it has pods: select node failed by not enough node",
+    "ML-P02": "no configured tree has as many levels as its affinity-config: no resource tree found for npu nodes",
+    "ML-P03": "no tree has room for its groups: no valid task tree found for task",
+    "ML-R01": "lost pods find no nodes below the units of their groups, and no more of the job may be given up: "
+    "rescheduleWithSuperPods: all escalation levels exhausted",
+    # chapter 23 §10.2: the texts of the reference are the codes
+    "tor check failed not enough resource for job": "no leaf switch has room for all its pods",
+    "logicTor is illegal": "neither completely free leaf switches nor rows of nodes at different positions suffice "
+    "(switch affinity 1.0), for a normal job not even the usable nodes of all open leaf switches",
+    "taskRow and taskColumn is illegal": "tor_count of basic-tor-node-cm is 0",
+    "job's task number is bigger than torCount": "it has more pods than a leaf switch of the single-layer network has "
+    "servers",
+    "tor check failed not enough resource for fill job": "no leaf switch has room for all pods of a job with fewer "
+    "than 4 (switch affinity 2.0)",
+    "set tor failed by not enough nodes": "idle leaf switches and the shared ones that one job may use have too few "
+    "nodes (switch affinity 2.0)",
+    "not enough node for normal job to schedule": "not even all leaf switches that no large-model job crosses have "
+    "enough nodes (switch affinity 2.0)",
+    "shared tor num is over global shared tor num": "it already uses more shared leaf switches than shared-tor-num, so "
+    "its lost pods cannot be replaced one by one",
+    "not enough tor for fill job restart": "the leaf switch of a job with fewer than 4 pods has no room for the lost "
+    "ones",
+    "not enough tor for job restart": "neither its own leaf switches nor further ones that it may use have room for "
+    "the lost pods",
+}
+"""Code -> why a job is refused, a sentence whose subject is the job."""

@@ -78,9 +78,9 @@ def code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:
     return f"{name} ({severity}, snapshot): {title}\n\nFor scheduling: {effect}.\nRemedy: {remedy}."
 
 
-def refusal(name: str, sentence: str) -> str:
-    """A code for which `place` refuses nodes."""
-    return f"{name} (placement): a node is refused, {printable(sentence)}."
+def refusal(name: str, sentence: str, what: str = "node") -> str:
+    """A code for which `place` refuses nodes, or the job."""
+    return f"{name} (placement): a {what} is refused: {printable(sentence)}."
 
 
 def output_code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:

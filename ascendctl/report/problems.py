@@ -50,7 +50,7 @@ class Problem:
 
 def problems(cluster: Cluster) -> list[Problem]:
     """All problems of a snapshot, errors first, then by code; those of one code in the order of their objects."""
-    found = [*_of_dump(cluster), *_of_leaves(cluster), *_of_trees(cluster)]
+    found = [*_of_dump(cluster), *_of_leaves(cluster), *_of_trees(cluster), *_of_hypernodes(cluster)]
     return sorted(found, key=lambda problem: (SEVERITIES.index(problem.severity), problem.code))
 
 
@@ -76,26 +76,6 @@ def _of_leaves(cluster: Cluster) -> Iterable[Problem]:
         yield Problem(rule.id, rule.severity, rule.when, message, LEAF_MAP, "", where, rule.about, rule.hint)
 
 
-_TREE_CODES = {
-    "ML-N02": (
-        "nodes that lack the label of a level",
-        "a multi-level job never takes such a node",
-        "label the nodes, or lay a CSV file of labels over the dump with --topology-csv",
-    ),
-    "ML-N05": (
-        "unit names used below different parents",
-        "a job that names fewer levels takes them for one unit",
-        "give every unit of a level its own name",
-    ),
-    "ML-N06": ("label of a level that is empty", "the nodes form a unit without a name", "give the label a value"),
-    "ML-C11": (
-        "units no larger than their reserve",
-        "their nodes are used only when nothing else is left",
-        "lower reservedNode, or merge the units",
-    ),
-}
-
-
 def _of_trees(cluster: Cluster) -> Iterable[Problem]:
     if not cluster.config.resource_levels:
         return
@@ -105,9 +85,27 @@ def _of_trees(cluster: Cluster) -> Iterable[Problem]:
     for tree in build_trees(cluster):
         offering = replace(tree, member=tree.member & (cluster.is_npu | (cluster.total != 0)))
         for one in tree_problems(offering, cluster.names):
-            title, effect, remedy = _TREE_CODES.get(one.code, (one.message, "", ""))
-            name = f"tree {tree.name}"
-            yield Problem(one.code, one.severity, title, one.message, name, effect=effect, remedy=remedy)
+            yield _coded(one.code, one.message, f"tree {tree.name}")
+
+
+def _of_hypernodes(cluster: Cluster) -> Iterable[Problem]:
+    if not cluster.hypernodes:
+        return
+    from ascendctl.topology.hypernode import HyperNodeError, hypernode_cluster
+
+    try:
+        found = hypernode_cluster(cluster)[1]
+    except HyperNodeError as error:
+        if error.code:  # else they are of another API group, which says nothing
+            yield _coded(error.code, error.message, "HyperNode")
+        return
+    for one in found:
+        yield _coded(one.code, one.message, "HyperNode")
+
+
+def _coded(code: str, message: str, where: str) -> Problem:
+    known = CODES[code]
+    return Problem(code, known.severity, known.title, message, where, effect=known.effect, remedy=known.remedy)
 
 
 def matching(found: Sequence[Problem], globs: Sequence[str]) -> list[Problem]:

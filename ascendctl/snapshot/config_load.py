@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.snapshot.config import SchedulerConfig
+from ascendctl.snapshot.diagnostics import CODES
 from ascendctl.topology.levels import parse_resource_levels
 
 if TYPE_CHECKING:
@@ -135,8 +136,11 @@ def _number(params: Mapping[str, str], key: str) -> int:
     return max(0, parse_go_int(params[key]) or 0) if key in params else 0
 
 
-def config_from_params(params: Mapping[str, str], note: Callable[[str], None] = lambda text: None) -> SchedulerConfig:
-    """The effective configuration; illegal values are replaced as the scheduler does and told to `note`."""
+def config_from_params(
+    params: Mapping[str, str], note: Callable[[str, str], None] = lambda code, text: None
+) -> SchedulerConfig:
+    """The effective configuration; illegal values are replaced as the scheduler does and told to `note`, with the code
+    of `snapshot.diagnostics`."""
     size = _number(params, "super-pod-size")
     effective_size = size or DEFAULT_SUPER_POD_SIZE
     reserve = _number(params, "reserve-nodes") or DEFAULT_RESERVE_NODES
@@ -163,7 +167,7 @@ def config_from_params(params: Mapping[str, str], note: Callable[[str], None] = 
     return config
 
 
-def _tell_replaced(params: Mapping[str, str], config: SchedulerConfig, note: Callable[[str], None]) -> None:
+def _tell_replaced(params: Mapping[str, str], config: SchedulerConfig, note: Callable[[str, str], None]) -> None:
     effective = {
         "super-pod-size": config.super_pod_size,
         "reserve-nodes": config.reserve_nodes,
@@ -173,10 +177,9 @@ def _tell_replaced(params: Mapping[str, str], config: SchedulerConfig, note: Cal
     }
     for key, value in effective.items():
         if key in params and params[key] != str(value):
-            note(f"{key}: '{params[key]}' is not usable, the scheduler takes {value}")
-    for problem in parse_resource_levels(params["resource-level-config"]).problems if _levels_given(params) else ():
-        note(f"resource-level-config: {problem.message} ({problem.code})")
-
-
-def _levels_given(params: Mapping[str, str]) -> bool:
-    return "resource-level-config" in params
+            note("S339", f"{key}: '{params[key]}' is not usable, the scheduler takes {value}")
+    if "resource-level-config" in params:
+        for problem in parse_resource_levels(params["resource-level-config"]).problems:
+            # a field that nobody reads is no reason to call the whole text unreadable
+            code = problem.code if problem.severity == CODES[problem.code].severity else "S339"
+            note(code, f"resource-level-config: {problem.message}")

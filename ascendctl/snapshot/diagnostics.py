@@ -1,4 +1,4 @@
-"""What can be wrong with a dump (chapter 30 §8.6): the codes as data, and their collection during a load."""
+"""What can be wrong with a dump (chapter 30 §8.6, chapter 22): the codes as data, and their collection in a load."""
 
 from __future__ import annotations
 
@@ -236,6 +236,82 @@ CODES: dict[str, Code] = {
         "correct the arguments of init-params in volcano-scheduler-configmap",
     ),
 }
+
+_WRITE_AGAIN = "correct resource-level-config in the arguments of init-params"
+_LABEL = "label the nodes, or lay a CSV file of labels over the dump with --topology-csv"
+_HYPERNODES = "correct the HyperNode objects"
+
+CODES |= {
+    "ML-C02": Code(
+        "error",
+        "resource-level-config that cannot be read",
+        "the scheduler loses all trees: no multi-level job is ever placed",
+        "write one JSON object of trees, with texts as labels and whole numbers as reservedNode",
+    ),
+    "ML-C03": Code(
+        "error",
+        "tree whose levels are not level1 to levelm",
+        "the scheduler leaves out the tree, so its nodes are refused",
+        "name the levels level1, level2, ... without a gap and nothing else",
+    ),
+    "ML-C04": Code("error", "no tree is left", "no multi-level job is ever placed", _WRITE_AGAIN),
+    "ML-C05": Code("error", "level without a label", "every node of the tree is refused", _WRITE_AGAIN),
+    "ML-C06": Code(
+        "error", "negative reservedNode", "the scheduler fails once reserved nodes are needed", "write 0 or more"
+    ),
+    "ML-C07": Code("warning", "reservedNode above level1", "it is ignored", "set it on level1 only"),
+    "ML-C08": Code(
+        "error",
+        "label of a level that another level or the tree itself uses",
+        "the levels are the same units, and placements of the tree's own label name a wrong tree",
+        "give every level a label of its own",
+    ),
+    "ML-C09": Code(
+        "error",
+        "tree of more than 8 levels",
+        "nodes may be given out twice when lost pods are replaced",
+        "use at most 8 levels",
+    ),
+    "ML-C10": Code("warning", "tree without levels", "no job can be placed on it", _WRITE_AGAIN),
+    "ML-C11": Code(
+        "warning",
+        "units no larger than their reserve",
+        "their nodes are used only when nothing else is left",
+        "lower reservedNode, or merge the units",
+    ),
+    "ML-N02": Code(
+        "warning", "nodes that lack the label of a level", "a multi-level job never takes such a node", _LABEL
+    ),
+    "ML-N05": Code(
+        "warning",
+        "unit names used below different parents",
+        "a job that names fewer levels takes them for one unit",
+        "give every unit of a level its own name",
+    ),
+    "ML-N06": Code(
+        "warning", "label of a level that is empty", "the nodes form a unit without a name", "give the label a value"
+    ),
+    "ML-H01": Code("error", "HyperNode that the API server would refuse", "it is left out", _HYPERNODES),
+    "ML-H02": Code("error", "HyperNode with two parents", "Volcano takes none of the HyperNodes", _HYPERNODES),
+    "ML-H03": Code("error", "HyperNodes in a circle", "Volcano takes none of the HyperNodes", _HYPERNODES),
+    "ML-H04": Code(
+        "warning",
+        "HyperNode whose tier is not below that of its parent",
+        "the parent is passed over when the tree is built",
+        "give faster networks the smaller tier",
+    ),
+    "ML-H05": Code("warning", "member that does not exist", "it counts as empty", _HYPERNODES),
+    "ML-H06": Code(
+        "warning",
+        "node in two HyperNodes of one tier",
+        "the tree that is built knows it in the first one only",
+        _HYPERNODES,
+    ),
+    "ML-H07": Code(
+        "warning", "node in no HyperNode", "jobs that are placed on HyperNodes never take it", "list it as a member"
+    ),
+}
+"""Codes of resource trees and HyperNodes (chapter 22 §1.3, §2.2, §7.5)."""
 
 
 @dataclass(frozen=True)

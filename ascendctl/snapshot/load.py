@@ -172,9 +172,9 @@ def _read_config(collected: Collected, given: Mapping[str, str]) -> SchedulerCon
             collected.findings.add("S315", str(error), found.title, source=collected.where(found.place))
     params.update(given)
 
-    def note(text: str) -> None:
+    def note(code: str, text: str) -> None:
         title, place = (found.title, collected.where(found.place)) if found else (f"ConfigMap {CONFIG_NAME}", "")
-        collected.findings.add("S339", text, title, source=place)
+        collected.findings.add(code, text, title, source=place)
 
     return config_from_params(params, note)
 

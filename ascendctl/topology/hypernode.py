@@ -29,7 +29,13 @@ _BOUNDS = re.compile(r"\{(?:\d*,\d*|\d+)\}")
 
 
 class HyperNodeError(ValueError):
-    """The HyperNodes are no forest, so Volcano takes none of them; the text says which are at fault."""
+    """The HyperNodes are no forest, so Volcano takes none of them, or there are none. `message` says which are at
+    fault, `code` is ML-H01 (none that is valid), ML-H02, ML-H03, or "" (none at all)."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(f"{code}: {message}" if code in ("ML-H02", "ML-H03") else message)
+        self.message = message
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -188,9 +194,8 @@ def resolve(items: Sequence[HyperNode], cluster: Cluster) -> HyperNodes:
                 problems.append(_warning("ML-H05", f"HyperNode {item.name}: its member {member.name} does not exist"))
             elif member.name and parents.setdefault(member.name, item.name) != item.name:
                 first = parents[member.name]
-                raise HyperNodeError(
-                    f"ML-H02: HyperNode {member.name} already has a parent {first}, not also {item.name}"
-                )
+                text = f"HyperNode {member.name} already has a parent {first}, not also {item.name}"
+                raise HyperNodeError(text, "ML-H02")
         nodes[item.name] = np.flatnonzero(listed)
     checked: set[str] = set()
     for name in by_name:
@@ -198,7 +203,7 @@ def resolve(items: Sequence[HyperNode], cluster: Cluster) -> HyperNodes:
         at: str | None = name
         while at is not None and at not in checked:
             if at in path:
-                raise HyperNodeError(f"ML-H03: cyclic dependency detected: {' -> '.join([*list(path)[:20], at])}")
+                raise HyperNodeError(f"cyclic dependency detected: {' -> '.join([*list(path)[:20], at])}", "ML-H03")
             path[at] = None
             at = parents.get(at)
         checked.update(path)
@@ -237,7 +242,7 @@ def hypernode_cluster(cluster: Cluster, reserve: int = 0) -> tuple[Cluster, tupl
     items, refused = read_hypernodes(cluster.hypernodes)
     if not items:
         why = f": {refused[0].message}" if refused else ", export them: kubectl get hypernodes -o json"
-        raise HyperNodeError(f"the snapshot holds no HyperNode{why}")
+        raise HyperNodeError(f"the snapshot holds no HyperNode{why}", "ML-H01" if refused else "")
     forest = resolve(items, cluster)
     found, problems = overlay(cluster, forest, reserve)
     return found, (*refused, *forest.problems, *problems)
@@ -254,7 +259,8 @@ def overlay(cluster: Cluster, forest: HyperNodes, reserve: int = 0) -> tuple[Clu
     for name in sorted(forest.items, key=lambda name: (forest.items[name].tier, name)):
         for node in forest.nodes[name].tolist():
             owner[node] = owner[node] or name
-    outside = [name for name, own in zip(cluster.names, owner, strict=True) if own is None]
+    offering = (cluster.is_npu | (cluster.total != 0)).tolist()  # nobody misses the control plane
+    outside = [cluster.names[i] for i, own in enumerate(owner) if own is None and offering[i]]
     if outside:
         text = f"nodes in no HyperNode are left out: {len(outside)}, such as {outside[0]}"
         problems.append(_warning("ML-H07", text))

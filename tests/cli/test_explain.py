@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -37,6 +38,46 @@ def test_a_family_a_diagnostic_a_leaf_check_and_a_refusal() -> None:
     assert "too few free NPUs" in explain("NPU_SHORTAGE")
 
 
+@pytest.mark.parametrize(
+    ("term", "start"),
+    [
+        ("SW", "SW: leaf topology of a snapshot"),
+        ("sw-05", "SW-05 (error, leaf topology of a snapshot)"),
+        ("ML-C03", "ML-C03 (error, snapshot): tree whose levels are not level1 to levelm"),
+        ("ML-H02", "ML-H02 (error, snapshot): HyperNode with two parents"),
+        ("ml-n01", "ML-N01 (placement): a node is refused: "),
+        ("ML-P03", "ML-P03 (placement): a job is refused: no tree has room for its groups"),
+        ("ML-J03", "MLV-03 (error, multilevel)"),
+        ("ML-J06", "MLV-05 (error, multilevel)"),
+        ("logictor is ILLEGAL", "logicTor is illegal (placement): a job is refused: "),
+        ("tor check failed node by nslb2.0", "tor check failed node by nslb2.0 (placement): a node is refused: "),
+    ],
+)
+def test_codes_of_trees_and_leaf_switches(term: str, start: str) -> None:
+    assert explain(term).startswith(start)
+
+
+@pytest.mark.parametrize("term", ["ML-J99", "(((-1", "*-1", "[", ""])
+def test_odd_terms_are_usage_errors(term: str) -> None:
+    assert CliRunner().invoke(command, ["--", term]).exit_code == 2
+
+
+def test_every_code_that_the_tree_and_leaf_policies_give_is_explained() -> None:
+    from re import findall
+
+    from ascendctl.engine.codes import JOB_CODES
+
+    folder = Path(__file__).parents[2] / "ascendctl" / "engine" / "policies"
+    texts = [path.read_text(encoding="utf-8") for path in folder.glob("multilevel*.py")]
+    used = {code for text in texts for code in findall(r'"(ML-[PR][0-9]+)"', text)}
+    from ascendctl.engine.policies import switch_restart, switch_single, switch_v1, switch_v2
+
+    used |= {switch_v1.NO_LEAF, switch_v1.NO_LOGICAL_LEAF, switch_v1.NO_WIDTH, switch_single.TOO_MANY}
+    used |= {switch_v2.NO_LEAF, switch_v2.NO_CAPACITY, switch_v2.NO_OVERFLOW}
+    used |= {switch_restart.OVER_LIMIT, switch_restart.NO_FILLER_ROOM, switch_restart.NO_ROOM}
+    assert used == JOB_CODES.keys() - {"JobEnqueueFailed", "NodePredicateFailed"}
+
+
 def test_all_rules_as_data() -> None:
     rows = json.loads(explain("--all", "-o", "json"))
     ids = [row["id"] for row in rows]
@@ -52,7 +93,6 @@ def test_an_unknown_term_is_a_usage_error_with_a_guess(term: str, meant: str) ->
 
 
 def test_codes_of_what_follows_a_placement() -> None:
-    from pathlib import Path
     from re import findall
 
     from ascendctl.ranks.codes import OUTPUT_CODES

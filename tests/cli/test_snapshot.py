@@ -215,6 +215,32 @@ def test_labels_of_trees(tmp_path: Path) -> None:
     assert "ML-N02" in text and "1 of 4 nodes lack the label row of level2, such as n0" in text
 
 
+def hypernode(name: str, tier: int, kind: str, *members: str) -> dict[str, Any]:
+    selectors = [{"type": kind, "selector": {"exactMatch": {"name": member}}} for member in members]
+    meta = {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name}}
+    return {**meta, "spec": {"tier": tier, "members": selectors}}
+
+
+def test_hypernodes(tmp_path: Path) -> None:
+    """Chapter 22 §7.5: what is wrong with HyperNodes is told, and that the control plane is in none is not."""
+    plain = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "master"}, "status": {"capacity": {"cpu": "8"}}}
+    objects = [*cases.objects(fleet({f"n{i}": {} for i in range(4)})), plain]
+    sound = [hypernode("s0", 1, "Node", "n0", "n1"), hypernode("s1", 1, "Node", "n2", "n3")]
+    top = hypernode("top", 2, "HyperNode", "s0", "s1")
+    folder = write(tmp_path / "sound", [*objects, *sound, top])
+    assert run("snapshot", "lint", folder).stdout == "0 errors, 0 warnings, 0 infos\n"
+    for name, more, expected in (
+        ("outside", [*sound[:1], top], {"ML-H05", "ML-H07"}),
+        ("tier", [*sound, hypernode("top", 1, "HyperNode", "s0", "s1")], {"ML-H04", "ML-H06"}),
+        ("parents", [*sound, top, hypernode("other", 3, "HyperNode", "s0")], {"ML-H02"}),
+        ("circle", [hypernode("a", 1, "HyperNode", "b"), hypernode("b", 2, "HyperNode", "a")], {"ML-H03"}),
+        ("schema", [hypernode("a", -1, "Node", "n0")], {"ML-H01"}),
+        ("foreign", [hypernode("a", 1, "Node", "n0") | {"apiVersion": "example.com/v1"}], set()),
+    ):
+        report = json.loads(run("snapshot", "lint", write(tmp_path / name, [*objects, *more]), "-o", "json").stdout)
+        assert {problem["code"] for problem in report["problems"]} == expected, name
+
+
 def test_from_standard_input(tmp_path: Path) -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": cases.objects(EIGHT)})
     result = run("snapshot", "show", "-", stdin=text)

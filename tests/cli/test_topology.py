@@ -135,6 +135,28 @@ def test_labels_of_the_command_line_and_of_a_csv_file(tmp_path: Path) -> None:
     ]
 
 
+def test_levels_of_the_command_line_make_trees_for_every_command(tmp_path: Path) -> None:
+    """`--config resource-level-config=...` in place of the scheduler's own, inline or from a file."""
+    levels = {"default": {"level1": {"label": "rack", "reservedNode": 1}, "level2": {"label": "row"}}}
+    nodes = {f"a{i}": {"labels": {"rack": f"r{i // 2}", "row": f"w{i // 4}"}} for i in range(8)}
+    folder = dump(tmp_path / "dump", fleet(nodes))
+    file = tmp_path / "levels.json"
+    file.write_text(json.dumps(levels), encoding="utf-8")
+    annotations = {"huawei.com/schedule_policy": "multilevel", "huawei.com/affinity-config": "level1=1,level2=2"}
+    job = manifest(tmp_path, fleet(nodes, job=EIGHT["job"] | {"annotations": annotations}))
+    assert run("place", job, "-s", folder).exit_code == 1
+    for option in (f"resource-level-config={json.dumps(levels)}", f"resource-level-config=@{file}"):
+        assert lines(folder, "--by", "levels", "--config", option, "--no-nodes")[2] == "├─ w0: 4 node(s), 4 free"
+        placed = run("place", job, "-s", folder, "--config", option, "-o", "json")
+        assert [pod["node"] for pod in json.loads(placed.stdout)["pods"]] == ["a0", "a2"]
+        assert "MLV-09" not in run("validate", job, "-s", folder, "--config", option).stdout
+    file.write_text("[", encoding="utf-8")
+    broken = run("topology", "show", folder, "--config", f"resource-level-config=@{file}")
+    assert broken.exit_code == 2 and "resource-level-config cannot be read" in broken.stderr
+    missing = run("topology", "show", folder, "--config", f"resource-level-config=@{tmp_path}/none.json")
+    assert missing.exit_code == 2 and "none.json" in missing.stderr
+
+
 def test_csv_round_trip(tmp_path: Path) -> None:
     folder = dump(tmp_path / "dump", LABELLED)
     written = tmp_path / "labels.csv"

@@ -107,12 +107,34 @@ def test_grace_over_time(given: str, grace: int) -> None:
 
 
 def test_replaced_values_are_told() -> None:
-    told: list[str] = []
-    config_from_params({"nslb-version": "2", "shared-tor-num": "3", "grace-over-time": "900"}, told.append)
+    told: list[tuple[str, str]] = []
+    given = {"nslb-version": "2", "shared-tor-num": "3", "grace-over-time": "900"}
+    config_from_params(given, lambda code, text: told.append((code, text)))
     assert told == [
-        "nslb-version: '2' is not usable, the scheduler takes 1.0",
-        "shared-tor-num: '3' is not usable, the scheduler takes 2",
+        ("S339", "nslb-version: '2' is not usable, the scheduler takes 1.0"),
+        ("S339", "shared-tor-num: '3' is not usable, the scheduler takes 2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("levels", "codes"),
+    [
+        ("[", ["ML-C02"]),
+        ('{"a":{"level2":{"label":"x"}},"b":{"level1":{"label":"x"}}}', ["ML-C03"]),
+        ('{"a":{"level2":{"label":"x"}}}', ["ML-C03", "ML-C04"]),
+        ('{"a":{"level1":{}}}', ["ML-C05"]),
+        ('{"a":{"level1":{"label":"x","reservedNode":-1}}}', ["ML-C06"]),
+        ('{"a":{"level1":{"label":"x"},"level2":{"label":"y","reservedNode":1}}}', ["ML-C07"]),
+        ('{"a":{"level1":{"label":"x"},"level2":{"label":"x"}}}', ["ML-C08"]),
+        ('{"a":{}}', ["ML-C10"]),
+        ('{"a":{"level1":{"label":"x","color":"red"}}}', ["S339"]),
+        ('{"a":{"level1":{"label":"x"}}}', []),
+    ],
+)
+def test_problems_of_resource_levels_have_their_own_codes(levels: str, codes: list[str]) -> None:
+    """Chapter 22 §1.3, as diagnostics of the dump."""
+    cluster = load_snapshot([o.node(), o.scheduler_config(**{"resource-level-config": levels})])
+    assert [d.code for d in cluster.diagnostics if d.node == "" and d.code != "S302"] == codes
 
 
 def test_resource_levels() -> None:
