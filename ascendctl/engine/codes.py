@@ -60,6 +60,8 @@ NODE_CODES: Final[dict[str, str]] = {
     # chapters 20, 21
     "NO_SUPERPOD_ID": "the node reports no SuperPoD id",
     "NO_RACK_ID": "the node reports no rack id",
+    # chapter 22 §2.3 no. 6
+    "ML-N07": "the node is not in the level1 unit of the pod that the backup pod stands in for",
 }
 """Code -> sentence. Policy modules may extend the list with the codes of their chapter."""
 

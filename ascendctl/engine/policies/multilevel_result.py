@@ -12,7 +12,7 @@ from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.policies.multilevel_context import Context, usable_chips
 from ascendctl.engine.policies.multilevel_history import History
 from ascendctl.engine.policies.multilevel_score import article_score
-from ascendctl.engine.predicate import ACCEPTED, CODES
+from ascendctl.engine.predicate import ACCEPTED, CODES, refuse
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.scores import best_scores, penalties, planned_scores
 from ascendctl.engine.state import State
@@ -21,6 +21,8 @@ from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE
 from ascendctl.topology.diagnose import tree_problems
 from ascendctl.topology.tree import Tree
 from ascendctl.wellknown import BATCH
+
+BACKUP_SOURCE = "backupSourcePodName"
 
 Steps = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -51,7 +53,7 @@ def finish(
     everything = (*context.notes, *notes)
     try:
         target, chips = _chips(context, nodes, state, history)
-        others = _others(context, set(nodes.tolist()), state, history)
+        others = _others(context, nodes, state, history)
     except _Refused as failure:
         return refused(
             context.request, "NodePredicateFailed", str(failure), failure.codes, steps=steps, notes=everything
@@ -101,10 +103,10 @@ def _chips(
     return target, chips
 
 
-def _others(context: Context, taken: set[int], state: State, history: History | None) -> dict[int, int]:
+def _others(context: Context, nodes: NDArray[np.int32], state: State, history: History | None) -> dict[int, int]:
     """Nodes of the pods outside the plan, by position: pods without NPUs, and backup pods of a hot switch, each on the
     first node that takes it (all have the same score). What survived a fault stays."""
-    job, planned = context.job, set(context.tasks)
+    job, planned, taken = context.job, set(context.tasks), set(nodes.tolist())
     stay = (
         {}
         if history is None
@@ -117,6 +119,7 @@ def _others(context: Context, taken: set[int], state: State, history: History | 
         node = stay.get(pod.name, -1)
         if node < 0:
             codes = context.codes(pod.role, state) if pod.npus else context.request.codes_for(pod.role, state)
+            refuse(codes, ~_beside_source(context, pod.role, nodes), "ML-N07")
             free = [i for i in np.flatnonzero(codes == ACCEPTED).tolist() if not pod.npus or i not in taken]
             if not free:
                 raise _Refused(f"no node takes pod {pod.name}", codes)
@@ -125,6 +128,18 @@ def _others(context: Context, taken: set[int], state: State, history: History | 
         if pod.npus:
             taken.add(node)
     return found
+
+
+def _beside_source(context: Context, role: int, nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """bool[N]: nodes in the tree and the level1 unit of the pod that the pods of a role stand in for; all nodes if they
+    stand in for none of the plan (chapter 22 §2.3 no. 6)."""
+    everywhere = np.ones(context.cluster.size, dtype=np.bool_)
+    source = context.job.roles[role].annotations.get(BACKUP_SOURCE)
+    slot = next((s for s, i in enumerate(context.tasks) if context.job.pods[i].name == source), -1)
+    if source is None or slot < 0:
+        return everywhere
+    home = next((tree for tree in context.trees if tree.complete[nodes[slot]]), None)
+    return everywhere if home is None else home.complete & (home.units[0] == home.units[0][nodes[slot]])
 
 
 def _moved(context: Context, position: int, node: int, slots: Mapping[int, int], history: History | None) -> bool:

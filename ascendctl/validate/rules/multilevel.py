@@ -288,6 +288,10 @@ def advise(
     found += _counts(job, cluster)
     if sizes and config is not None and config.resource_levels:
         found += _depth(job, len(sizes), config)
+    elif sizes and config is not None and config.given:
+        what = "has no valid tree" if "resource-level-config" in config.given else "is not set"
+        problem = f"resource-level-config of the scheduler {what}, so no multi-level job is ever placed"
+        found.append(Violation("MLV-09", path, {"problem": problem, "advice": "configure the trees of the cluster"}))
     if cluster is not None:
         found += _labels(job, cluster)
     if job.kind != "AscendJob":

@@ -100,6 +100,21 @@ def test_backup_pods_are_left_out_of_the_plan() -> None:
     assert result.pods[2].npus == tuple(range(16))
 
 
+@pytest.mark.parametrize(("fleet", "backup"), [("S0:m0 m1 m2; S1:a0", "m2"), ("S0:m0 m1; S1:a0", None)])
+def test_backup_pods_start_in_the_unit_of_their_source(fleet: str, backup: str | None) -> None:
+    """Chapter 22 §2.3 no. 6: same tree and level1 label as the node of the pod that they stand in for."""
+    roles = [{"name": "worker", "replicas": 2, "npus": 16}, {"name": "backup", "replicas": 1, "npus": 16}]
+    job, cluster = inputs(make_case(fleet, 3, "level1=2", roles=roles, kind="vcjob"))
+    marks = {"podType": "backup", "backupSourcePodName": job.pods[1].name}
+    spare = replace(job.roles[1], annotations={**job.roles[1].annotations, **marks})
+    result = place_job(replace(job, roles=(job.roles[0], spare)), cluster)
+    if backup is None:
+        assert isinstance(result, Unschedulable) and result.code == "NodePredicateFailed"
+        assert "ML-N07" in {refusal.code for refusal in result.rejected}
+    else:
+        assert [pod.node for pod in result.pods] == ["m0", "m1", backup]
+
+
 def test_pods_of_different_sizes_find_no_common_node() -> None:
     roles = [{"name": "Master", "replicas": 1, "npus": 8}, {"name": "Worker", "replicas": 1, "npus": 16}]
     result = place(make_case("S0:a0 a1", 2, "level1=2", roles=roles, more={"a0": {"used": "0xff"}}))

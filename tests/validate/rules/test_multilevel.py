@@ -151,6 +151,17 @@ def test_depth_of_the_configured_trees() -> None:
     assert rules(advise(job, "multilevel", SchedulerConfig())) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "part"), [({"reserve-nodes"}, "is not set"), ({"resource-level-config"}, "has no valid tree")]
+)
+def test_no_tree_at_all(given: set[str], part: str) -> None:
+    """Chapter 22 §1.3 ML-C01, ML-C04: told where the scheduler's parameters are known."""
+    config = SchedulerConfig(given=frozenset(given))
+    (found,) = advise(job_of("level1=2"), "multilevel", config)
+    assert found.rule == "MLV-09" and part in message(found)
+    assert advise(job_of("level1=2"), "multilevel") == []
+
+
 def test_labels_of_the_snapshot() -> None:
     more = {"n0": {"labels": {LABELS[1]: None}}, "n5": {"labels": {LABELS[2]: None}}}
     job, cluster = inputs(make_case({"alpha": A}, 8, "level1=2", more=more))
