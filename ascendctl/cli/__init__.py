@@ -14,6 +14,7 @@ from ascendctl.version import __version__
 COMMANDS = {
     "validate": "Check job manifests against the schemas and rules of their product.",
     "place": "Say where a job would land: nodes, NPU ids, ranks; or why nowhere.",
+    "capacity": "Say how many more jobs of a shape fit.",
     "patch": "Write a placement into the manifest.",
     "reschedule": "After a fault: which pods move, and where.",
     "ranktable": "Print the rank table of a placement.",
