@@ -62,14 +62,16 @@ def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
 
 
 def template_keys(job: Job, cluster: Cluster) -> tuple[str, ...]:
-    """Template keys of the nodes that offer AI cores and that Kubernetes lets the job's pods on, sorted."""
+    """Template keys of the nodes that offer AI cores and that Kubernetes lets the job's pods on, sorted. Nodes that no
+    template is made for count only where there are no others."""
     columns = cluster.resources.get(NPU_CORE)
     if columns is None:
         return ()
     role = next((role for role in job.roles if role.is_npu), job.roles[0])
     offering = (columns.capacity > 0) & open_nodes(role, cluster)
     kinds = zip(node_kinds(cluster), offering.tolist(), strict=True)
-    return tuple(sorted({key_of(*kind) for kind, here in kinds if here} - {""}))
+    keys = {key_of(*kind) for kind, here in kinds if here} - {""}
+    return tuple(sorted(keys & set(KEYS) or keys))
 
 
 def place(job: Job, cluster: Cluster, request: Request) -> Placement | Unschedulable:

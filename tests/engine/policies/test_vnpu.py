@@ -166,6 +166,13 @@ def test_more_job_checks():
     assert outcome(core_job("910B3", 5), mixed) == "InvalidArgument"
 
 
+def test_a_node_without_templates_does_not_stop_the_others():
+    """On A3 the key is the server type, so a node that cannot be read has another one; it is no usable key."""
+    nodes = [core_node("A3-24", 2, name="n1", server="soc"), core_node("A3-24", 2, name="n2")]
+    assert outcome(core_job("A3-24", 6), nodes) == ["0-vir06_1c_16g"]
+    assert outcome(core_job("A3-24", 6), nodes[:1]) == "InvalidResourceRequest"
+
+
 def offer(small, accepted=(True, True, True)):
     return Offer(np.array([0 if ok else 1 for ok in accepted], np.int16), np.array(small, np.bool_))
 
