@@ -106,6 +106,7 @@ def _with_pods(cluster: Cluster, job: Job, placement: Placement, seats: Sequence
         phase=pods.phase + ("Running",) * count,
         labels=_append(pods.labels, [pod_labels(job, role) for role in roles]),
         annotations=_append(pods.annotations, annotations),
+        ips=(*pods.ips, *("",) * count) if len(pods.ips) else (),
     )
 
 

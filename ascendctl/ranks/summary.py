@@ -10,7 +10,7 @@ from ascendctl.engine.result import PlacedPod
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.ranks.order import RankedPod, ranked_pods
 from ascendctl.ranks.server import Table
-from ascendctl.ranks.table import RING_LABEL, chips_of
+from ascendctl.ranks.table import RING_LABEL, chips_of, own_uids
 from ascendctl.ranks.table_v2 import table_2_0
 from ascendctl.ranks.version import object_labels
 from ascendctl.snapshot.cluster import Cluster
@@ -24,7 +24,7 @@ def job_summary(job: Job, pods: Sequence[PlacedPod], cluster: Cluster) -> list[d
     """The ConfigMaps of a placed job, one a slice. What only a running cluster knows is empty: UID of the owner, times,
     serial numbers of the servers, ids of the containers, MASTER_ADDR."""
     ranked = _counted(job, ranked_pods(job, pods, cluster))
-    servers = _servers(ranked, cluster)
+    servers = _servers(job, ranked, cluster)
     slices = list(_cut(servers, _rank_list(job, ranked, cluster)))
     return [_map(job, ranked, cluster, part, i, len(slices)) for i, part in enumerate(slices)]
 
@@ -36,12 +36,10 @@ def _counted(job: Job, ranked: Sequence[RankedPod]) -> list[RankedPod]:
     return [pod for pod in ranked if 0 <= pod.rank < replicas]
 
 
-def _servers(ranked: Sequence[RankedPod], cluster: Cluster) -> list[Table]:
+def _servers(job: Job, ranked: Sequence[RankedPod], cluster: Cluster) -> list[Table]:
     nodes = [pod.node for pod in ranked]
     own_node = len(set(nodes)) == len(nodes)
-    pods = cluster.pods
-    uids = dict(zip(zip(pods.namespaces, pods.names, strict=True), pods.uids, strict=True)) if not own_node else {}
-    by_name = {name: uid for (_, name), uid in uids.items()}
+    uids = {} if own_node else own_uids(job, cluster)
     servers = []
     for pod in ranked:
         in_superpod = int(cluster.superpod[pod.node]) >= 0
@@ -54,7 +52,7 @@ def _servers(ranked: Sequence[RankedPod], cluster: Cluster) -> list[Table]:
         servers.append(
             {
                 "device": devices,
-                "server_id": host if own_node else by_name.get(pod.name, ""),
+                "server_id": host if own_node else uids.get(pod.name, ""),
                 "host_ip": host,
                 "super_pod_id": int(cluster.superpod[pod.node]),
                 "server_name": cluster.names[pod.node],

@@ -6,7 +6,10 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ascendctl.engine.result import PlacedPod
+from ascendctl.engine.running import own_rows
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.kinds import dig
 from ascendctl.ranks.order import RankedPod, ranked_pods
@@ -111,7 +114,7 @@ def _servers(
     job: Job, ranked: Sequence[RankedPod], pods: Sequence[PlacedPod], cluster: Cluster, server_id: str
 ) -> list[Server]:
     shared = _shared(pods)
-    uids = _uids(job, cluster)
+    uids, ips = own_uids(job, cluster) if shared else {}, _addresses(job, cluster)
     servers = []
     for pod in ranked:
         host = cluster.addresses[pod.node]
@@ -126,7 +129,7 @@ def _servers(
             )
         servers.append(
             Server(
-                pod.rank, chips_of(cluster, pod), name, host,
+                pod.rank, chips_of(cluster, pod), name, host, ips.get((pod.name, pod.node), ""),
                 hardware_type=pod.annotations.get(HARDWARE, "") if is_mindie(job) else "",
                 super_pod_rank=pod.group,
                 super_pod_id=str(int(cluster.superpod[pod.node])),
@@ -151,10 +154,23 @@ def _shared(pods: Sequence[PlacedPod]) -> str:
     return ""
 
 
-def _uids(job: Job, cluster: Cluster) -> dict[str, str]:
-    pods = cluster.pods
-    rows = zip(pods.names, pods.namespaces, pods.uids, strict=True)
-    return {name: uid for name, namespace, uid in rows if namespace == job.namespace}
+def own_uids(job: Job, cluster: Cluster) -> dict[str, str]:
+    """UIDs of the pods of the job's namespace by name, those that wait for a node among them."""
+    return {
+        name: uid
+        for table in (cluster.pods, cluster.waiting)
+        for name, namespace, uid in zip(table.names, table.namespaces, table.uids, strict=True)
+        if namespace == job.namespace
+    }
+
+
+def _addresses(job: Job, cluster: Cluster) -> dict[tuple[str, int], str]:
+    """Addresses of the job's pods by name and node: a pod that runs where the placement puts it keeps its address."""
+    pods, names = cluster.pods, {pod.name for pod in job.pods}
+    if not len(pods.ips) or names.isdisjoint(pods.names):
+        return {}
+    own = np.flatnonzero(own_rows(cluster, job).pods & pods.active)
+    return {(pods.names[row], int(pods.node[row])): pods.ips[row] for row in own.tolist()}
 
 
 def chips_of(cluster: Cluster, pod: RankedPod) -> tuple[Chip, ...]:

@@ -29,8 +29,9 @@ from ascendctl.snapshot.job_table import job_table
 from ascendctl.snapshot.node_columns import NodeColumns
 from ascendctl.snapshot.pod_columns import PodColumns
 from ascendctl.snapshot.pod_requests import milli
-from ascendctl.snapshot.pod_table import BoundPods, Holdings, bind, holdings, pod_table
+from ascendctl.snapshot.pod_table import BoundPods, Holdings, bind, holdings, pod_table, waiting_pods
 from ascendctl.snapshot.profiles import LoadOptions, Profile
+from ascendctl.snapshot.provenance import provenance
 from ascendctl.snapshot.rows import Rows
 from ascendctl.wellknown import CHIP_NAME
 
@@ -132,6 +133,17 @@ def finish(frame: Frame, rows: Rows, config: SchedulerConfig, profile: Profile) 
         config=config,
         skipped=dict(sorted(frame.collected.skipped.items())),
         clusterd_mode=rows.clusterd,
+        waiting=waiting_pods(frame.pods),
+        provenance=provenance(
+            frame.collected.sources,
+            nodes.names,
+            nodes.place,
+            rows,
+            frame.device,
+            frame.effective,
+            frame.working,
+            kind,
+        ),
         profile=profile.name,
     )
 

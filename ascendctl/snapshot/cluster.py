@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.snapshot.columns import StringTable
+from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.diagnostics import Diagnostic
 from ascendctl.topology.leaf import LeafTopology
@@ -137,6 +137,9 @@ class JobTable:
         )
 
 
+LIST_NONE, LIST_REPORTED, LIST_COMPUTED, LIST_ANNOTATED = 0, 1, 2, 3
+"""Where a node's free list came from: nowhere; the device row as it is; computed from the node's chips and pods; an
+annotation of the Node object."""
 PLACE_BITS = 40
 """A place in a dump is the number of the file, shifted by so many bits, plus the number of the object in it."""
 
@@ -160,7 +163,9 @@ class TextSource(NamedTuple):
 class Provenance:
     """Where the facts about N nodes came from. `files` are the inputs. `node` int64[N]: place of the Node object.
     `device`, `switch`, `host` int32[N]: which of K texts has the node's device row, on-board switch status and NodeD
-    status, -1 = none. `titles`, `places` (int64[K]) and `digests` (uint8[32 K], SHA-256) are of the texts."""
+    status, -1 = none. `titles`, `places` (int64[K]) and `digests` (uint8[32 K], SHA-256) are of the texts.
+    `update_time` int64[N]: UpdateTime of the device row, 0 = none. `list_source` int8[N]: LIST_... above. `faults`: the
+    -Fault text of the node's chips."""
 
     files: tuple[str, ...]
     node: NDArray[np.int64]
@@ -170,6 +175,9 @@ class Provenance:
     titles: Sequence[str]
     places: NDArray[np.int64]
     digests: NDArray[np.uint8]
+    update_time: NDArray[np.int64]
+    list_source: NDArray[np.int8]
+    faults: StringColumn
 
     def text(self, number: int) -> TextSource | None:
         """One of the texts; None for -1."""
@@ -196,8 +204,8 @@ class Cluster:
     why; `leaves_source`: file and number of its ConfigMap in the dump.
     `diagnostics`: what is wrong with the dump; `read`: objects that were read, `skipped`: those that nobody reads, by
     kind; `clusterd_mode`: which ConfigMaps the device data came from; `profile`: the version of the plugin whose
-    behaviour was applied; `hypernodes`: HyperNode objects by name, read by `topology.hypernode`; `waiting`: pods without
-    node; `provenance`: where the facts came from, None for a cluster that was not read from a dump.
+    behaviour was applied; `hypernodes`: HyperNode objects by name, read by `topology.hypernode`; `waiting`: pods
+    without node; `provenance`: where the facts came from, None for a cluster that was not read from a dump.
     """
 
     names: tuple[str, ...]

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ascendctl.snapshot.cluster import PLACE_BITS, place_text
 from ascendctl.snapshot.columns import scalar_text
 from ascendctl.snapshot.diagnostics import Findings
 from ascendctl.snapshot.node_columns import LAST_APPLIED, NodeBuilder, as_dict, as_list
@@ -36,7 +37,6 @@ _READ_PREFIXES = (
     LEAF_NAME,
     "volcano-scheduler",
 )
-_PLACE_SHIFT = 40
 _KNOWS_AGE = frozenset(("resourceVersion", "managedFields"))
 
 
@@ -104,14 +104,13 @@ class Collected:
 
     def where(self, place: int) -> str:
         """Text of a place: file and number of the object in it."""
-        file, number = place >> _PLACE_SHIFT, place & ((1 << _PLACE_SHIFT) - 1)
-        return f"{self.sources[file]}#{number}" if self.sources[file] else ""
+        return place_text(self.sources, place)
 
 
 def collect(objects: Iterable[Any], source: str, into: Collected) -> None:
     """Take the objects of one source, lists flattened."""
     into.sources.append(source)
-    place = len(into.sources) - 1 << _PLACE_SHIFT
+    place = len(into.sources) - 1 << PLACE_BITS
     for value in objects:
         place = _take(value, "", place, into)
         if len(into.node_batch.objects) + len(into.pod_batch.objects) >= BATCH:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.snapshot.cluster import Chips, Cluster, JobTable, PodTable, ResourceColumns
+from ascendctl.snapshot.cluster import Chips, Cluster, JobTable, PodTable, Provenance, ResourceColumns, WaitingPods
 from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
 from ascendctl.snapshot.diagnostics import Diagnostic
@@ -26,7 +26,9 @@ from ascendctl.snapshot.texts import TextColumn
 from ascendctl.topology.leaf import LeafTopology
 from ascendctl.yamlio.errors import ReadError
 
-FORMAT = 1
+FORMAT = 2
+_OLDEST = 1
+"""Files of format 1 lack addresses of pods, waiting pods and provenance."""
 _HEAD = 24
 _ALIGN = 16
 _TYPES = {"bool": "?", "int8": "<i1", "int16": "<i2", "int32": "<i4", "int64": "<i8", "uint8": "<u1", "uint64": "<u8"}
@@ -36,6 +38,8 @@ _CLASSES: dict[str, type] = {
         Cluster,
         Chips,
         PodTable,
+        WaitingPods,
+        Provenance,
         JobTable,
         ResourceColumns,
         StringColumn,
@@ -128,8 +132,8 @@ def unpack(data: bytes, name: str = "snapshot") -> Cluster:
     if not is_packed(data) or len(data) < _HEAD:
         raise ReadError(name, "this is no packed snapshot, or it is cut off", hint)
     version, size, checksum, zero = (int.from_bytes(data[i : i + 4], "little") for i in range(8, _HEAD, 4))
-    if version != FORMAT:
-        message = f"packed in format {version}, this program reads format {FORMAT}"
+    if not _OLDEST <= version <= FORMAT:
+        message = f"packed in format {version}, this program reads formats {_OLDEST} to {FORMAT}"
         raise ReadError(name, message, hint)
     if zlib.crc32(memoryview(data)[_HEAD:]) != checksum:
         raise ReadError(name, "the packed snapshot is damaged: its checksum does not match", hint)

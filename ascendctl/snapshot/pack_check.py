@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ascendctl.snapshot.cluster import CHIP_RESOURCES, PLACE_BITS, Cluster, Provenance, ResourceColumns, WaitingPods
+from ascendctl.snapshot.cluster import (
+    CHIP_RESOURCES,
+    LIST_ANNOTATED,
+    LIST_NONE,
+    PLACE_BITS,
+    Cluster,
+    Provenance,
+    ResourceColumns,
+    WaitingPods,
+)
 from ascendctl.snapshot.columns import StringColumn, StringTable
 from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
 from ascendctl.snapshot.diagnostics import CODES, Diagnostic
@@ -178,6 +187,10 @@ def _provenance(table: Any, n: int) -> None:
     _array(table.digests, np.uint8, 32 * count, "digests")
     for places in (table.node, table.places):
         _within(places, 0, len(table.files) << PLACE_BITS, "a place")
+    _array(table.update_time, np.int64, n, "update_time")
+    _array(table.list_source, np.int8, n, "list_source")
+    _within(table.list_source, LIST_NONE, LIST_ANNOTATED + 1, "list_source")
+    _table(StringTable(n, {"faults": table.faults}), n, "faults")
     for name in ("device", "switch", "host"):
         _array(getattr(table, name), np.int32, n, name)
         _within(getattr(table, name), -1, count, f"the {name} text")

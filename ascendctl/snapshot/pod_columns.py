@@ -40,6 +40,7 @@ class PodColumns:
     names: tuple[str, ...]
     namespace: StringColumn
     uids: TextColumn
+    ips: TextColumn
     node: StringColumn
     phase: StringColumn
     terminating: NDArray[np.bool_]
@@ -83,6 +84,7 @@ class PodBuilder:
         self.row_of: dict[tuple[str, str], int] = {}
         self._places: list[int] = []
         self._uids: list[TextColumn] = []
+        self._ips: list[TextColumn] = []
         self._node, self._phase, self._task_index = _Coded(), _Coded(), _Coded()
         self._terminating: list[bool] = []
         self._labels, self._annotations = TableBuilder(), TableBuilder(may_matter)
@@ -94,12 +96,13 @@ class PodBuilder:
     def add(self, objects: Sequence[Mapping[str, Any]], metas: Sequence[Mapping[str, Any]], places: list[int]) -> bool:
         """Append a batch of Pods with their metadata; the caller keeps `row_of`. True if a label or annotation
         is no text."""
-        specs = get_dicts(objects, "spec")
+        specs, statuses = get_dicts(objects, "spec"), get_dicts(objects, "status")
         odd = self._labels.add(get_dicts(metas, "labels")) | self._annotations.add(get_dicts(metas, "annotations"))
         self._node.add([spec.get("nodeName") for spec in specs])
-        self._phase.add([status.get("phase") for status in get_dicts(objects, "status")])
+        self._phase.add([status.get("phase") for status in statuses])
         self._task_index.add([_task_index(spec.get("containers")) for spec in specs])
         self._uids.append(TextColumn.of([scalar_text(meta.get("uid")) for meta in metas]))
+        self._ips.append(TextColumn.of([scalar_text(status.get("podIP")) for status in statuses]))
         self._terminating += [meta.get("deletionTimestamp") is not None for meta in metas]
         for row, spec in enumerate(specs, len(self._places)):
             for name, amount in pod_requests(spec).items():
@@ -129,6 +132,7 @@ class PodBuilder:
             names=tuple(name for _, name in keys),
             namespace=namespace.column(np.arange(len(keys))),
             uids=TextColumn.join(self._uids).take(rows) if self._uids else TextColumn.blank(0),
+            ips=TextColumn.join(self._ips).take(rows) if self._ips else TextColumn.blank(0),
             node=self._node.column(rows),
             phase=self._phase.column(rows),
             terminating=np.array(self._terminating, np.bool_)[rows],

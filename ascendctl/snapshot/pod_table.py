@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ascendctl.manifest.job import parse_go_int
 from ascendctl.names import natural_order
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, parse_lists
-from ascendctl.snapshot.cluster import PodTable
+from ascendctl.snapshot.cluster import PodTable, WaitingPods
 from ascendctl.snapshot.collect import Collected
 from ascendctl.snapshot.columns import StringColumn, StringTable, distinct, renumber
 from ascendctl.snapshot.derive import PREFIX
@@ -257,6 +257,7 @@ def pod_table(pods: PodColumns, bound: BoundPods, held: Holdings, resources: Seq
         names=tuple(map(pods.names.__getitem__, row_list)),
         namespaces=tuple(namespace or "" for namespace in namespaces),
         uids=pods.uids.take(rows),
+        ips=pods.ips.take(rows),
         node=bound.node,
         job=bound.job,
         rank=bound.rank,
@@ -268,6 +269,16 @@ def pod_table(pods: PodColumns, bound: BoundPods, held: Holdings, resources: Seq
         phase=tuple(phase or "" for phase in phases),
         labels=_taken(pods.labels, rows),
         annotations=_taken(pods.annotations, rows),
+    )
+
+
+def waiting_pods(pods: PodColumns) -> WaitingPods:
+    """The pods that no node has yet."""
+    rows = np.flatnonzero((pods.node.codes < 0) & pods.active)
+    return WaitingPods(
+        names=tuple(map(pods.names.__getitem__, rows.tolist())),
+        namespaces=tuple(namespace or "" for namespace in pods.namespace.take(rows).to_list()),
+        uids=pods.uids.take(rows),
     )
 
 

@@ -19,6 +19,7 @@ from ascendctl.snapshot.collect import (
 )
 from ascendctl.snapshot.gojson import INT32, INT64, integer, loads, loads_merged, members, text, text_map
 from ascendctl.snapshot.profiles import LoadOptions, Profile
+from ascendctl.snapshot.text_log import TextLog
 from ascendctl.snapshot.verify import check_device_code, check_node_code
 
 SWITCH_KEY_PREFIX = "mindx-dl-switchinfo-"
@@ -54,12 +55,17 @@ class DeviceRow(NamedTuple):
 
 @dataclass
 class Rows:
-    """Rows by node name; `host` and `switch` are NodeStatus texts."""
+    """Rows by node name; `host` and `switch` are NodeStatus texts. `texts` are the data values that gave rows;
+    `device_texts` has their numbers by place of the object, `switch_texts` and `host_texts` by node name."""
 
     device: dict[str, DeviceRow] = field(default_factory=dict)
     host: dict[str, str] = field(default_factory=dict)
     switch: dict[str, str] = field(default_factory=dict)
     clusterd: bool = True
+    texts: TextLog = field(default_factory=TextLog)
+    device_texts: dict[int, int] = field(default_factory=dict)
+    switch_texts: dict[str, int] = field(default_factory=dict)
+    host_texts: dict[str, int] = field(default_factory=dict)
 
 
 def is_present(collected: Collected, clusterd: bool) -> bool:
@@ -140,10 +146,13 @@ def _device_rows(collected: Collected, rows: Rows, profile: Profile, options: Lo
                     findings.add(problem[0], problem[1], one.title, node, where)
                 if problem is None or not refuse:
                     rows.device[node] = row
+                    rows.device_texts[one.place] = rows.texts.add(one, raw)
             except ValueError as error:
                 findings.add("S315", f"DeviceInfoCfg: {error}", one.title, node, where)
         if (switch := one.data.get("SwitchInfoCfg")) is not None:
-            _status_row(collected, one, "SwitchInfoCfg", switch, _SWITCH, rows.switch, node, lenient)
+            status = _status(collected, one, "SwitchInfoCfg", switch, _SWITCH, node, lenient)
+            if status is not None:
+                rows.switch[node], rows.switch_texts[node] = status, rows.texts.add(one, switch)
     for one in _visible(collected, NODE_PREFIX, NODE_NAMESPACE, DEVICE_LABEL, options):
         _node_row(collected, one, rows, refuse, options)
 
@@ -168,24 +177,18 @@ def _device_row(value: Any, raw: str, one: RawMap, node: str, lenient: Collected
     )
 
 
-def _status_row(
-    collected: Collected,
-    one: RawMap,
-    key: str,
-    raw: str,
-    fields: frozenset[str],
-    into: dict[str, str],
-    node: str,
-    lenient: bool,
-) -> None:
-    """A structure of which only NodeStatus counts."""
+def _status(
+    collected: Collected, one: RawMap, key: str, raw: str, fields: frozenset[str], node: str, lenient: bool
+) -> str | None:
+    """NodeStatus of a structure of which nothing else counts; None if there is none or it cannot be decoded."""
     value = _decode(collected, one, key, raw, lenient, node) if raw.strip() else None
     if value is None:
-        return
+        return None
     try:
-        into[node] = text(members(value, fields).get("NodeStatus"), "NodeStatus")
+        return text(members(value, fields).get("NodeStatus"), "NodeStatus")
     except ValueError as error:
         collected.findings.add("S315", f"{key}: {error}", one.title, node, collected.where(one.place))
+        return None
 
 
 def _node_row(collected: Collected, one: RawMap, rows: Rows, refuse: bool, options: LoadOptions) -> None:
@@ -195,7 +198,7 @@ def _node_row(collected: Collected, one: RawMap, rows: Rows, refuse: bool, optio
         findings.add("S315", "NodeInfo is missing", one.title, node, where)
         return
     if not raw.strip():
-        rows.host[node] = ""
+        rows.host[node], rows.host_texts[node] = "", rows.texts.add(one, raw)
         return
     value = _decode(collected, one, "NodeInfo", raw, not options.strict, node)
     if value is None:
@@ -213,21 +216,20 @@ def _node_row(collected: Collected, one: RawMap, rows: Rows, refuse: bool, optio
         findings.add(problem[0], problem[1], one.title, node, where)
         if refuse:
             return
-    rows.host[node] = status
+    rows.host[node], rows.host_texts[node] = status, rows.texts.add(one, raw)
 
 
 # ------------------------------------------------------------------------------------------------ ClusterD mode
 def _clusterd_rows(collected: Collected, rows: Rows, profile: Profile, options: LoadOptions) -> None:
     for one in _visible(collected, CLUSTER_DEVICE_PREFIX, CLUSTERD_NAMESPACE, CLUSTERD_LABEL, options):
+        rows.device_texts[one.place] = rows.texts.add(one, one.data.get(one.name, ""))
         for node, row in _clusterd_devices(collected, one, options):
             _keep_newer(collected, one, rows, node, row)
     for one in _visible(collected, CLUSTER_NODE_PREFIX, CLUSTERD_NAMESPACE, CLUSTERD_LABEL, options):
         if profile.node_map_prefix or one.name == "cluster-info-node-cm":
-            shard = _shard(collected, one, options)
-            rows.host.update(_entries(collected, one, shard, options, NODE_PREFIX, _clusterd_status(_STATUS)))
+            _take_statuses(collected, one, options, NODE_PREFIX, _STATUS, rows.host, rows.host_texts, rows.texts)
     for one in _visible(collected, CLUSTER_SWITCH_PREFIX, CLUSTERD_NAMESPACE, CLUSTERD_LABEL, options):
-        shard = _shard(collected, one, options)
-        rows.switch.update(_entries(collected, one, shard, options, SWITCH_KEY_PREFIX, _clusterd_status(_SWITCH)))
+        _take_statuses(collected, one, options, SWITCH_KEY_PREFIX, _SWITCH, rows.switch, rows.switch_texts, rows.texts)
 
 
 def _shard(collected: Collected, one: RawMap, options: LoadOptions) -> dict[str, Any]:
@@ -289,8 +291,24 @@ def _quick_rows(shard: dict[str, Any], place: int) -> list[DeviceRow] | None:
     return [DeviceRow._make((*fields, True, place)) for fields in zip(lists, *numbers, strict=True)]
 
 
-def _clusterd_status(fields: frozenset[str]) -> Callable[[str, Any], str]:
-    return lambda node, entry: text(members(entry, fields).get("NodeStatus"), "NodeStatus")
+def _take_statuses(
+    collected: Collected,
+    one: RawMap,
+    options: LoadOptions,
+    prefix: str,
+    fields: frozenset[str],
+    statuses: dict[str, str],
+    numbers: dict[str, int],
+    texts: TextLog,
+) -> None:
+    """NodeStatus of the nodes of one aggregated object."""
+
+    def read(node: str, entry: Any) -> str:
+        return text(members(entry, fields).get("NodeStatus"), "NodeStatus")
+
+    found = dict(_entries(collected, one, _shard(collected, one, options), options, prefix, read))
+    statuses |= found
+    numbers |= dict.fromkeys(found, texts.add(one, one.data.get(one.name, "")))
 
 
 def _clusterd_devices(collected: Collected, one: RawMap, options: LoadOptions) -> Iterable[tuple[str, DeviceRow]]:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from ascendctl import load_jobs, load_snapshot
+from ascendctl.engine.result import PlacedPod
 from ascendctl.manifest.job import Job
 from ascendctl.ranks.configmap import rings_config
+from ascendctl.ranks.summary import job_summary
 from ascendctl.ranks.table import RankTableError, rank_table
 from ascendctl.ranks.version import logical_superpod, table_block, table_version
 from tests.ranks.test_table_examples import levels_950
@@ -212,6 +214,48 @@ def test_uids_come_from_the_snapshot() -> None:
     rows = dict(zip(where.pods.names, where.pods.uids, strict=True))
     assert ids == [rows["demo-vc-w-0"], rows["demo-vc-w-1"]]
     assert len(set(ids)) == 2
+
+
+def test_addresses_of_pods_that_run_where_the_placement_has_them() -> None:
+    """container_ip comes from the job's own pod on that very node; a pod that moves, one that has finished and one of
+    another namespace give none (chapter 50 §4.6: the key may be absent)."""
+    nodes = {name: {"labels": {"accelerator-type": "module-910b-8"}} for name in "abcd"}
+    running = [
+        {"job": "demo-vc", "name": f"demo-vc-w-{i}", "node": node, "chips": "0xff", "rank": i}
+        for i, node in enumerate("abcd")
+    ]
+    dump = objects(nodes, running=running)
+    for one in dump:
+        if one["kind"] == "Pod":
+            number = int(one["metadata"]["name"][-1])
+            one["status"] = {"phase": "Succeeded" if number == 2 else "Running", "podIP": f"172.16.0.{number + 1}"}
+            one["metadata"]["namespace"] = "other" if number == 3 else one["metadata"]["namespace"]
+    (job,) = load_jobs(vcjob({"w": (4, 8)}, plugins="env: []"))
+    plan = [("demo-vc-w-0", "a"), ("demo-vc-w-1", "d"), ("demo-vc-w-2", "c"), ("demo-vc-w-3", "b")]
+    pods = [PlacedPod(name, "w", rank, node, tuple(range(8)), {}) for rank, (name, node) in enumerate(plan)]
+    servers = rank_table(job, pods, load_snapshot(dump)).document["server_list"]
+    assert [server.get("container_ip") for server in servers] == ["172.16.0.1", None, None, None]
+    assert list(servers[0]) == ["device", "server_id", "host_ip", "container_ip"]
+    assert rank_table(job, pods, load_snapshot(dump)).document["status"] == "completed"
+
+
+def test_uids_of_pods_that_wait_for_a_node() -> None:
+    found = objects({"a": {"labels": {"accelerator-type": "module-910b-8"}}})
+    found += [
+        {
+            "apiVersion": "v1", "kind": "Pod", "spec": {"containers": []}, "status": {"phase": "Pending"},
+            "metadata": {"name": f"demo-vc-w-{i}", "namespace": namespace, "uid": f"{namespace}-{i}"},
+        }
+        for i in range(2)
+        for namespace in ("default", "other")
+    ]  # fmt: skip
+    where = load_snapshot(found)
+    job, placement = placed(vcjob({"w": (2, 4)}, plugins="env: []"), where)
+    servers = rank_table(job, placement.pods, where).document["server_list"]
+    assert [server["server_id"] for server in servers] == ["default-0", "default-1"]
+    (summary,) = job_summary(job, placement.pods, where)
+    listed = json.loads(summary["data"]["hccl.json"])["server_list"]
+    assert [server["server_id"] for server in listed] == ["default-0", "default-1"]
 
 
 def test_another_version_on_request() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ascendctl.snapshot.cluster import Cluster
+from ascendctl.snapshot.cluster import Cluster, WaitingPods
 from ascendctl.snapshot.load import load_snapshot
 from ascendctl.snapshot.pack import pack, unpack
 from ascendctl.snapshot.profiles import LoadOptions
@@ -51,6 +51,8 @@ def dump() -> list[dict[str, Any]]:
         )
         for i in range(9)
     ]
+    pods[0]["status"]["podIP"] = "10.244.1.7"
+    pods += [o.pod("later-0", "", phase="Pending"), o.pod("later-1", "n77")]
     group = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
@@ -85,6 +87,7 @@ def cluster() -> Cluster:
 def test_the_cluster_fills_every_field(cluster: Cluster) -> None:
     empty = [f.name for f in fields(cluster) if not np.size(np.asarray(getattr(cluster, f.name), dtype=object))]
     assert not empty
+    assert cluster.pods.ips[0] == "10.244.1.7" and cluster.waiting.names == ("later-0",)
     assert cluster.leaves is not None and cluster.config.resource_levels and cluster.hypernodes and cluster.diagnostics
 
 
@@ -93,6 +96,19 @@ def test_nothing_is_lost(cluster: Cluster) -> None:
     again = unpack(data)
     assert equal(cluster, again)
     assert pack(again) == data
+
+
+def test_files_of_the_first_format(cluster: Cluster) -> None:
+    """They have neither addresses of pods, nor waiting pods, nor provenance."""
+    data = pack(cluster)
+    size = int.from_bytes(data[12:16], "little")
+    header = json.loads(data[24 : 24 + size])
+    members = header["tree"]["Cluster"]
+    del members["waiting"], members["provenance"], members["pods"]["PodTable"]["ips"]
+    old = json.dumps(header, separators=(",", ":")).encode().ljust(size)
+    found = unpack(with_checksum(data[:8] + b"\1\0\0\0" + data[12:24] + old + data[24 + size :]))
+    bare = replace(cluster, waiting=WaitingPods(), provenance=None, pods=replace(cluster.pods, ips=()))
+    assert equal(found, bare)
 
 
 def test_a_small_cluster_and_one_without_pods() -> None:
@@ -140,7 +156,8 @@ def with_checksum(data: bytes) -> bytes:
         (lambda data: data[:20], "cut off"),
         (lambda data: data[:-1], "checksum does not match"),
         (lambda data: data[:100] + b"x" + data[101:], "checksum does not match"),
-        (lambda data: data[:8] + b"\2\0\0\0" + data[12:], "packed in format 2, this program reads format 1"),
+        (lambda data: data[:8] + b"\3\0\0\0" + data[12:], "packed in format 3, this program reads formats 1 to 2"),
+        (lambda data: data[:8] + b"\0\0\0\0" + data[12:], "packed in format 0, this program reads formats 1 to 2"),
         (lambda data: data[:12] + b"\xff\xff\xff\xff" + data[16:], "the header does not fit"),
         (lambda data: with_checksum(data[:-16]), "outside of the file"),
         (lambda data: with_checksum(data.replace(b'"Cluster"', b'"Popen__"')), "unknown kind 'Popen__'"),
