@@ -16,6 +16,7 @@ from ascendctl.engine.policies.multilevel_recover import Situation, recover
 from ascendctl.engine.policies.multilevel_search import score_field, solve
 from ascendctl.snapshot.config import TreeLevel
 from ascendctl.topology.tree import Tree, arrange, byte_ranks
+from tests.engine.policies.plain_recover import recover as plain_recover
 from tests.engine.policies.plain_search import build, search
 
 EXAMPLES = settings(max_examples=60, deadline=None)
@@ -237,3 +238,41 @@ def test_recovery(world: World, rng: random.Random, escalation: int) -> None:
     assert all(nodes[rank] == former[rank] for rank in range(world.pods) if rank not in given_up)
     if escalation == 0:
         assert given_up == set(lost)
+
+
+@settings(max_examples=300, deadline=None)
+@given(worlds(), st.randoms(use_true_random=False), st.integers(0, 5))
+def test_recovery_equals_the_plain_one(world: World, rng: random.Random, escalation: int) -> None:
+    found = world.plan()
+    if not isinstance(found, Plan):
+        return
+    former, sizes, count = found.nodes, shape(world.pods, world.groups), len(world.names)
+    if len(world.paths[former[0]]) < len(world.groups):
+        return
+    lost = sorted(rng.sample(range(world.pods), rng.randint(1, world.pods)))
+    free = world.mask() & np.array([rng.random() < 0.8 for _ in range(count)])
+    free[former] = False
+    releasable = free.copy()
+    releasable[former] = True
+    releasable[former[lost]] = [rng.random() < 0.2 for _ in lost]
+    situation = Situation(world.trees(), sizes, former, free, releasable, byte_ranks(world.names))
+    result = recover(situation, lost, escalation)
+    trees = {
+        f"tree{t}": (
+            {
+                name: tuple(f"u{unit:03}" for unit in reversed(path[:m]))
+                for name, path, owner in zip(world.names, world.paths, world.owner, strict=True)
+                if owner == t
+            },
+            world.reserves[t],
+        )
+        for t, m in enumerate(world.depths)
+    }
+
+    def named(mask: Any) -> set[str]:
+        return {world.names[i] for i in np.flatnonzero(mask)}
+
+    expected = plain_recover(
+        trees, sizes, [world.names[i] for i in former], named(free), named(releasable), lost, escalation
+    )
+    assert (None if result.nodes is None else [world.names[i] for i in result.nodes]) == expected
