@@ -75,6 +75,20 @@ RULES: tuple[Rule, ...] = (
         wrong="huawei.com/Ascend910-2c: 1    # with tor-affinity",
         right="huawei.com/Ascend910: 8",
     ),
+    Rule(
+        "TOR-06",
+        "warning",
+        "a job with switch affinity whose minAvailable or NPU pods are not all its pods",
+        "switch affinity needs {problem}",
+        "{advice}",
+        outcome="FALL",
+        source="chapter 23 §3.2",
+        about="Unless minAvailable is the number of pods, the scheduler takes the job for one whose lost pods come "
+        "back, and the affinity is gone without a word. Pods without NPUs count as servers in version 1.0; in 2.0 the "
+        "job is refused.",
+        wrong="minAvailable: 2    # 6 pods",
+        right="minAvailable: 6",
+    ),
 )
 
 SOFT_SHARE_POLICY, SOFT_SHARE_LABEL = "chip1-softShareDev", "huawei.com/scheduler.softShareDev.aicoreQuota"
@@ -120,6 +134,13 @@ def advise(job: Job, config: SchedulerConfig | None = None, width: int | None = 
         yield _violation("TOR-03", job, pods=pods, least=LARGE_MODEL_PODS)
     if width is not None and pods > width:
         yield _violation("TOR-04", job, pods=pods, width=width)
+    total, wanted = len(job.pods), job.min_available
+    if wanted != total:
+        problem = f"minAvailable to be the number of pods: it is {wanted}, the job has {total} pods"
+        yield _violation("TOR-06", job, problem=problem, advice=f"write {total}, or remove tor-affinity")
+    elif pods != total:
+        problem = f"NPUs in every pod: {total - pods} of {total} pods have none"
+        yield _violation("TOR-06", job, problem=problem, advice="put the pods without NPUs into a job of their own")
     what = _misfit(job, config, width is not None)
     if what:
         yield _violation("TOR-05", job, what=what)

@@ -122,6 +122,19 @@ def test_version_two_is_made_for_a2_nodes() -> None:
     assert _rules(_job("normal-schema", selector={"accelerator-type": "module-910b-8"}), config=two) == []
 
 
+def test_counts_that_switch_affinity_needs() -> None:
+    """TOR-06, traps 16 and 17: minAvailable and NPU pods are all the pods."""
+    job = _job("normal-schema", 4)
+    assert _rules(replace(job, min_available=2)) == ["TOR-06"] == _rules(replace(job, min_available=5))
+    leader = replace(job.roles[0], name="leader", replicas=1, npus=0, resource="")
+    mixed = replace(
+        job, roles=(*job.roles, leader), pods=(*job.pods, PodSpec("train-leader-0", 1, 0, 4, 0)), min_available=5
+    )
+    (found,) = advise(mixed)
+    assert found.rule == "TOR-06" and "1 of 5 pods have none" in found.message
+    assert _rules(replace(mixed, labels={})) == []
+
+
 @pytest.mark.parametrize(("level", "found"), [("single_layer", ["TOR-04"]), ("double_layer", []), (None, [])])
 def test_width_counts_in_a_single_layer_network_of_the_snapshot(level: str | None, found: list[str]) -> None:
     """TOR-04 through `validate --snapshot`: tor_level decides, not nslb-version."""
@@ -131,5 +144,5 @@ def test_width_counts_in_a_single_layer_network_of_the_snapshot(level: str | Non
 
 
 def test_rules_are_documented() -> None:
-    assert [rule.id for rule in RULES] == [f"TOR-0{n}" for n in range(1, 6)]
+    assert [rule.id for rule in RULES] == [f"TOR-0{n}" for n in range(1, 7)]
     assert all(rule.about and rule.wrong and rule.right and rule.hint for rule in RULES)
