@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ascendctl.validate.catalogue import find_rule, hint_of, message_of, outcome_of
@@ -24,6 +24,8 @@ HALF_RULES = frozenset(
     + [f"K8S-{number:02}" for number in range(5, 15)]
 )
 """Pod-level rules: all that is said of templates inside unknown kinds (chapter 40 §1.12 c)."""
+_NEEDS_COUNTS = frozenset(("RES-01", "ENV-01"))
+"""Rules that ask whether a pod has NPUs at all."""
 _OWN_HINT = frozenset(("DOC-06", "DOC-13", "DOC-16"))
 """Rules about the key; what the value looks like does not matter to them."""
 _TYPING_RULES = frozenset(
@@ -74,13 +76,17 @@ def _one_cause(found: Iterable[Found]) -> list[Found]:
             unique[key] = one
     kept = list(unique.values())
     refused = {f.place for f in kept if f.violation.rule in READING and _own_severity(f.violation) == "error"}
+    closed = {place for f in kept if f.violation.rule == "DOC-14" for place in _closed(f)}
+    counted = not any("resources" in path for _, _, path in closed)
     judged = {f.place for f in kept if f.violation.rule != "DOC-13" and _own_severity(f.violation) != "info"}
     result, said = [], set()
     for one in kept:
         rule = one.violation.rule
-        if one.place in refused and rule not in READING and one.at is None:
+        if rule not in READING and one.at is None and (one.place in refused or (closed and _is_below(one, closed))):
             continue
         if rule == "DOC-13" and one.place in judged:
+            continue
+        if rule in _NEEDS_COUNTS and not counted:
             continue
         if rule in ONCE:
             owner = (rule, one.document.index, one.entry.root if one.entry else ())
@@ -89,6 +95,20 @@ def _one_cause(found: Iterable[Found]) -> list[Found]:
             said.add(owner)
         result.append(one)
     return result
+
+
+def _closed(one: Found) -> Iterator[tuple[int, FieldPath, FieldPath]]:
+    """Fields that DOC-14 refuses as a whole. In flow style the slip makes a key of both: {huawei.com/npu:4}."""
+    document, root, path = one.place
+    yield one.place
+    if path and isinstance(path[-1], str) and ":" in path[-1]:
+        yield document, root, (*path[:-1], path[-1].partition(":")[0])
+
+
+def _is_below(one: Found, closed: Collection[tuple[int, FieldPath, FieldPath]]) -> bool:
+    """True for a field in a closed one: what it lacks may well be written there."""
+    document, root, path = one.place
+    return any((document, root, path[:length]) in closed for length in range(1, len(path) + 1))
 
 
 def _own_severity(violation: Violation) -> str:

@@ -142,6 +142,10 @@ def _rules(entry: Entry, context: Context) -> Iterator[Violation]:
 
         yield from pods(entry, context)
         yield from judge(whole, context)
+    elif entry.title == "PodGroup":
+        from ascendctl.validate.rules import sch
+
+        yield from sch.group(entry, context)
     if entry.pods or entry.kind_name == "ConfigMap":
         for name in ("resources", "rsc", "env", "rtb"):
             yield from _family(name, whole if name == "rsc" else entry, context)

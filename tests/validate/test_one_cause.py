@@ -171,3 +171,44 @@ def test_hints_name_the_policies_by_product() -> None:
     hint = next(f.hint for f in findings(job) if f.rule == "SEL-02")
     assert "chip8-node8 (Atlas 850, standard cluster)" in hint
     assert "chip8-node8-ra64-sp (Atlas 950 SuperPoD)" in hint
+
+
+RESOURCES = """apiVersion: v1
+kind: Pod
+metadata: {name: try, namespace: research, annotations: {huawei.com/schedule_policy: chip8-node8}}
+spec:
+  schedulerName: volcano
+  containers:
+  - name: try
+    image: registry.local/train:1.0
+    env:
+    - name: ASCEND_VISIBLE_DEVICES
+      valueFrom: {fieldRef: {fieldPath: "metadata.annotations['huawei.com/Ascend910']"}}
+    resources:
+      requests:
+        huawei.com/Ascend910: 4
+      limits:
+        huawei.com/Ascend910: 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        ("limits:\n        huawei.com/Ascend910: 4", "limits: huawei.com/Ascend910:4", "resources.limits"),
+        ("limits:\n        huawei.com/Ascend910: 4", "limits: {huawei.com/Ascend910:4}",
+         "resources.limits['huawei.com/Ascend910:4']"),
+        ("requests:\n        huawei.com/Ascend910: 4", "requests: huawei.com/Ascend910:4", "resources.requests"),
+        ("resources:\n      requests:\n        huawei.com/Ascend910: 4\n      limits:\n        huawei.com/Ascend910: 4",
+         "resources: huawei.com/Ascend910:4", "resources"),
+    ],
+)  # fmt: skip
+def test_what_a_refused_mapping_lacks_is_not_missing(old: str, new: str, path: str) -> None:
+    assert rules(RESOURCES) == []
+    assert [(f.rule, f.path) for f in findings(RESOURCES.replace(old, new))] == [
+        ("DOC-14", f"$.spec.containers[0].{path}")
+    ]
+
+
+def test_labels_in_one_line_do_not_lack_the_framework() -> None:
+    assert rules(change(ascend_job(), {"/metadata/labels": "framework:pytorch"})) == ["DOC-14"]

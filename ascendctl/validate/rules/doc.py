@@ -118,7 +118,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "DOC-10",
         "error",
-        "a string is not one of the values that its field takes",
+        "a string is not one of the values that its field takes, or longer or of other characters than it takes",
         "{path} has a value that its field does not take",
         outcome="API",
         wrong="topologyPolicy: best",

@@ -8,6 +8,7 @@ from typing import Any
 from ascendctl.manifest.attributes import COPIED_ANNOTATIONS
 from ascendctl.manifest.job import Job, Role
 from ascendctl.manifest.kinds import dig
+from ascendctl.manifest.roles import NPU_PREFIX
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import dialect_of
 from ascendctl.validate.entry import CARRIER, Entry, PodView
@@ -82,7 +83,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "SCH-07",
         "warning",
-        "NPU pods of one job have different node selectors",
+        "pods of one NPU job have different node selectors",
         "{role} and {other} have different node selectors: after a fault the pods may not find a node",
         "give all pods the same nodeSelector",
         outcome="RUN",
@@ -115,6 +116,11 @@ def check(entry: Entry, context: Context) -> Iterator[Violation]:
         for pod in entry.pods:
             if pod.scheduler or not unknown:
                 yield from _other_scheduler(entry, pod)
+    yield from _queue_names(entry)
+
+
+def _queue_names(entry: Entry) -> Iterator[Violation]:
+    """SCH-03."""
     for path in queue_paths(entry):
         name = entry.get(*path)
         if isinstance(name, str) and name and (len(name) > 253 or not SUBDOMAIN.fullmatch(name)):
@@ -192,7 +198,7 @@ def _reason(entry: Entry, pod: PodView) -> tuple[str, bool]:
 
 def check_job(job: Job, context: Context) -> Iterator[Violation]:
     """SCH-04 to 08 of one job."""
-    yield from _queue(job, context)
+    yield from _queue(job.queue, _queue_path(job), job.resource, context)
     if context.options.snapshot is not None and job.resource:
         yield from _capacity(job, context.options.snapshot)
     yield from _selectors(job)
@@ -206,9 +212,18 @@ def _queue_path(job: Job) -> FieldPath:
     return paths.get(job.kind) or job.source.path("role", 0, "annotation", key)
 
 
-def _queue(job: Job, context: Context) -> Iterator[Violation]:
+def group(entry: Entry, context: Context) -> Iterator[Violation]:
+    """SCH-03, SCH-04, SCH-08 of a PodGroup that is written by hand."""
+    yield from _queue_names(entry)
+    name = entry.get("spec", "queue")
+    if isinstance(name, str) and name:
+        resources = entry.get("spec", "minResources")
+        npu = next((key for key in resources if NPU_PREFIX in key), "") if isinstance(resources, Mapping) else ""
+        yield from _queue(name, ("spec", "queue"), npu, context)
+
+
+def _queue(name: str, path: FieldPath, resource: str, context: Context) -> Iterator[Violation]:
     """SCH-04, SCH-08."""
-    name, path = job.queue, _queue_path(job)
     if name == "root":
         values = {"name": name, "problem": "is the root of all queues", "advice": "name a leaf queue"}
         yield Violation("SCH-04", path, values)
@@ -230,8 +245,8 @@ def _queue(job: Job, context: Context) -> Iterator[Violation]:
         problem = f"has child queues ({', '.join(sorted(children)[:3])})"
         yield Violation("SCH-04", path, {"name": name, "problem": problem, "advice": "name one of its leaves"})
     capability = dig(queue, ("spec", "capability"))
-    if isinstance(capability, Mapping) and capability and job.resource and job.resource not in capability:
-        yield Violation("SCH-08", path, {"name": name, "resource": job.resource})
+    if isinstance(capability, Mapping) and capability and resource and resource not in capability:
+        yield Violation("SCH-08", path, {"name": name, "resource": resource})
 
 
 def _capacity(job: Job, cluster: Any) -> Iterator[Violation]:
@@ -276,9 +291,9 @@ def _hosts(job: Job, index: int, role: Role, cluster: Any) -> Iterator[Violation
 
 def _selectors(job: Job) -> Iterator[Violation]:
     """SCH-07."""
-    npu_roles = [(i, role) for i, role in enumerate(job.roles) if role.is_npu and role.replicas]
-    for i, role in npu_roles[1:]:
-        if dict(role.selector) != dict(npu_roles[0][1].selector):
-            values = {"role": npu_roles[0][1].name, "other": role.name}
+    roles = [(i, role) for i, role in enumerate(job.roles) if role.replicas] if job.resource else []
+    for i, role in roles[1:]:
+        if dict(role.selector) != dict(roles[0][1].selector):
+            values = {"role": roles[0][1].name, "other": role.name}
             yield Violation("SCH-07", job.source.path("role", i, "selector"), values)
             return

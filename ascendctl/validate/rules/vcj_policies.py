@@ -152,8 +152,8 @@ def _partitions(at: FieldPath, task: Mapping[str, Any]) -> Iterator[Violation]:
     path = (*at, "partitionPolicy")
     total, size = dig(policy, ("totalPartitions",)), dig(policy, ("partitionSize",))
     least, gang = dig(policy, ("minPartitions",)) or 0, task.get("minAvailable")
-    if total is None or size is None:
-        return
+    if total is None or size is None or min(total, size) < 1:
+        return  # the schema says it
     replicas = replicas_of(task)
     if replicas != total * size:
         problem = f"partition sizes inconsistent: {replicas} ≠ {total}×{size}"

@@ -58,6 +58,9 @@ SCH: list[Case] = [
     ("SCH-04", volcano_job(), {"/spec/queue": "root"}, "$.spec.queue", "error"),
     ("SCH-07", ascend_job(), {f"{SPECS}/Worker/template/spec/nodeSelector/host-arch": "huawei-arm"},
      "$.spec.replicaSpecs.Worker.template.spec.nodeSelector", "warning"),
+    ("SCH-07", change(ascend_job(), {f"{SPECS}/Master/template/spec/containers/0/{part}": DROP for part in ("resources", "env")}),
+     {f"{MASTER}/spec/nodeSelector": {"host-arch": "huawei-arm"}},
+     "$.spec.replicaSpecs.Worker.template.spec.nodeSelector", "warning"),
 ]  # fmt: skip
 
 RES: list[Case] = [
