@@ -50,7 +50,7 @@ VARIANTS = {
     "restart-any-leaf": {"restart_any_leaf": True},
 }
 """Where the placement may depart from its default, as fields of `snapshot.config.SchedulerConfig`."""
-_LOADING = ("cm_source", "profile", "link_down", "translate_device_ids", "params")
+_LOADING = ("cm_source", "profile", "check_codes", "link_down", "translate_device_ids", "params")
 
 
 def snapshot_option(required: bool = True, named: bool = True) -> Callable[[F], F]:
@@ -104,6 +104,12 @@ def _dump_options(required: bool) -> list[click.Option]:
         click.Option(
             ["--cm-source"], type=click.Choice(["auto", "clusterd", "device"]), default="auto", show_default=True,
             help="Which ConfigMaps hold the device data; auto = the configured ones, else those that are there.",
+        ),
+        click.Option(
+            ["--check-code", "check_codes"], type=click.Choice(["warn", "strict", "off"]), default="warn",
+            show_default=True,
+            help="What a wrong or absent CheckCode does: a warning; strict = the row does not count, as for plugins up "
+            "to 6.0; off = nobody looks.",
         ),
         click.Option(
             ["--strict-dump"], is_flag=True,

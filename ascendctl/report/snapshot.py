@@ -15,13 +15,15 @@ from ascendctl.engine.result import API_VERSION
 from ascendctl.report.occupancy import BROKEN, STATE_KEYS, STATES, NodeChips, Unit, node_chips, units
 from ascendctl.report.problems import Problem, matching, problems
 from ascendctl.report.text import printable
-from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster
+from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster, place_text
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.config_load import ATTRIBUTES
 
 BROKEN_OBJECTS = ("(no object)", "(no kind)")
 PARAMETERS = {names[0]: key for key, names in ATTRIBUTES.items()}
 """Attributes of SchedulerConfig and their names in init-params."""
+ROLES = (("deviceRow", "device"), ("switchRow", "switch"), ("hostRow", "host"))
+"""Names of the rows of a node in documents, and their columns in `Provenance`."""
 RACK_KIND = CHIP_RESOURCES.index("huawei.com/npu")
 """Only nodes with these chips are in racks."""
 
@@ -165,6 +167,18 @@ def pack_line(cluster: Cluster, file: str, size: int) -> str:
     return f"{printable(file)}: {counts}, {amount}"
 
 
+def sources(cluster: Cluster, node: int) -> dict[str, Any] | None:
+    """Node object and ConfigMap texts that the facts about a node came from; None if nothing is known of them."""
+    origin = cluster.provenance
+    if origin is None:
+        return None
+    found: dict[str, Any] = {"node": place_text(origin.files, int(origin.node[node]))}
+    for key, column in ROLES:
+        text = origin.text(int(getattr(origin, column)[node]))
+        found[key] = None if text is None else {"object": text.object, "source": text.where, "sha256": text.sha256}
+    return found
+
+
 def as_document(shown: Shown) -> dict[str, Any]:
     """The SnapshotReport document."""
     cluster = shown.cluster
@@ -229,6 +243,7 @@ def _node(shown: Shown, node: int, codes: Mapping[str, tuple[str, ...]], leaf: s
         "rack": numbers.rack,
         "leaf": leaf or None,
         "problems": list(codes.get(cluster.names[node], ())),
+        "sources": sources(cluster, node),
     }
 
 

@@ -103,3 +103,31 @@ def test_codes_of_what_follows_a_placement() -> None:
     sources = [*(package / "ranks").glob("*.py"), *(package / "manifest").glob("patch*.py")]
     used = {code for path in sources for code in findall(r'"((?:RK|RT|P)-[0-9I]+)"', path.read_text(encoding="utf-8"))}
     assert len(used) > 20 and used <= OUTPUT_CODES.keys()
+
+
+DUMP = str(Path(__file__).parents[2] / "samples" / "850" / "dump")
+
+
+def test_a_node_of_a_dump() -> None:
+    text = explain("node", "a850-01", "a850-04", "-s", DUMP)
+    first, second = text.split("\n\nNode a850-04\n")
+    assert first.startswith("Node a850-01\nState          free; pods with NPUs may come\n")
+    assert "Net-unhealthy  0,5  (0: PreSeparateNPU 81078603; 5: PreSeparateNPU 81078603)\n" in first
+    assert f"chips            ConfigMap mindx-dl/cluster-info-device-0  {DUMP}/cluster.json#5  " in first
+    assert second.startswith("State      broken; refused: NODE_UNHEALTHY, the node is unhealthy\n")
+    data = json.loads(explain("node", "a850-01", "-s", DUMP, "-o", "json"))
+    assert (data["topic"], data["name"], data["npus"]["networkUnhealthy"]) == ("node", "a850-01", [0, 5])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["node", "a850-4", "-s", DUMP], "the dump has no node 'a850-4'; did you mean a850-04?"),
+        (["node", "-s", DUMP], "name the node"),
+        (["SPB-06", "a850-04"], "only `explain node NODE... -s DUMP` takes more than a term"),
+        (["SPB-06", "-s", DUMP], "only `explain node NODE... -s DUMP` takes more than a term"),
+    ],
+)
+def test_how_nodes_cannot_be_asked_for(words: list[str], message: str) -> None:
+    result = CliRunner().invoke(command, words)
+    assert result.exit_code == 2 and message in result.output.replace("\n", " ")

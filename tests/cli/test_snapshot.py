@@ -363,3 +363,22 @@ def test_options_of_the_diff_itself(tmp_path: Path) -> None:
     given, absent = (dump(tmp_path / name, fleet({"n1": {}}, params=p)) for name, p in (("a", params), ("b", {})))
     lines = run("snapshot", "diff", given, absent).stdout.splitlines()
     assert lines[1:] == ["~ parameter super-pod-size as configured: 48 -> 0"]
+
+
+def test_what_a_wrong_check_code_does(tmp_path: Path) -> None:
+    """Chapter 30 §2.4: a warning; with `strict`, and for plugins up to 6.0, the row does not count."""
+    folder = dump(tmp_path, EIGHT, "device")
+    path = next(path for path in folder.iterdir() if "CheckCode" in path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    start = text.index("CheckCode") + len('CheckCode\\":\\"')
+    path.write_text(text[:start] + ("0" if text[start] != "0" else "1") + text[start + 1 :], encoding="utf-8")
+    for options, codes, lists in (
+        ([], ["S310"], 8),
+        (["--check-code", "strict"], ["S310"], 7),
+        (["--check-code", "off"], [], 8),
+        (["--profile", "6.0"], ["S310"], 7),
+        (["--profile", "6.0", "--check-code", "off"], [], 8),
+    ):
+        document = json.loads(show(folder, *options, "-o", "json"))
+        assert [one["code"] for one in document["problems"] if one["code"] == "S310"] == codes, options
+        assert sum(node["sources"]["deviceRow"] is not None for node in document["nodes"]) == lists, options
