@@ -27,6 +27,11 @@ FORMATS = ("table", "json", "yaml")
 @click.option(
     "--pending-sessions", type=click.IntRange(0), help="Scheduling sessions that the recovery has waited for."
 )
+@click.option(
+    "--max-escalation", metavar="LEVELS", callback=lambda ctx, param, value: _escalation(value),
+    help="Multi-level jobs: which healthy pods may move too: 0 none, 1 those in the level1 group of a lost pod, 2 in "
+    "its level2 group..., job = all. Default: what FILE says; with kind auto, as far as needed.",
+)  # fmt: skip
 @common.output_option(FORMATS, "table")
 @click.option("--explain", is_flag=True, help="Also: refused nodes by reason, and each stage of the recovery.")
 @common.color_option
@@ -37,6 +42,7 @@ def command(
     faulty: tuple[str, ...],
     kind: str | None,
     pending_sessions: int | None,
+    max_escalation: int | str | None,
     outputs: list[tuple[str, str]],
     explain: bool,
     color: str,
@@ -61,7 +67,8 @@ def command(
         raise click.UsageError(f"{manifest} holds {len(jobs)} jobs; a rescheduling is about one")
     before = placement_of(previous, jobs[0])
     fault = dict(before.get("fault") or {})
-    fault.update({k: v for k, v in (("kind", kind), ("pending_sessions", pending_sessions)) if v is not None})
+    given = {"kind": kind, "pending_sessions": pending_sessions, "max_escalation": max_escalation}
+    fault.update({key: value for key, value in given.items() if value is not None})
     fault.setdefault("kind", "auto")
     before = {**before, "fault": fault}
     nodes = [name for text in faulty for name in text.split(",") if name] or list(fault.get("nodes") or [])
@@ -82,6 +89,14 @@ def command(
         )
     if result.outcome != "placed":
         raise SystemExit(common.EXIT_FINDINGS)
+
+
+def _escalation(value: str | None) -> int | str | None:
+    if value is None or value == "job":
+        return value
+    if not (value.isascii() and value.isdigit() and len(value) < 4):
+        raise click.BadParameter(f"{value!r} is neither a number of levels nor job")
+    return int(value)
 
 
 def _render(result: Any, before: dict[str, Any], name: str, explain: bool, color: str) -> str:

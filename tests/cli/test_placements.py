@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests import cases
 from tests.cli.world import dump, manifest, run
+from tests.engine.policies.tree_world import make_case
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +106,26 @@ def test_a_broken_node_that_works_in_the_dump(world: Path, placement: dict[str, 
     assert result.stderr.startswith("note: in the dump n") and "works, so pods return there" in result.stderr
     result = run(*command, "--faulty", "n5")
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_how_far_a_multi_level_recovery_may_go(tmp_path: Path) -> None:
+    """V05, V06, V07 of chapter 22 §9.5: the group of a lost pod moves only where that is allowed."""
+    fleet = "G0{S0:a0 a1; S1:b0 b1 b2; S4:e0 e1} G1{S2:c0 c1 c2; S3:d0 d1 d2}"
+    nodes = ["a0", "a1", "b0", "b1", "c0", "c1", "d0", "d1"]
+    previous = [{"rank": i, "node": name, "chips": "0xffff"} for i, name in enumerate(nodes)]
+    fault = {"previous": previous, "faulty": ["a0"], "kind": "pod"}
+    case = make_case(
+        fleet, 8, "level1=2,level2=4", reserve=1, fault=fault, survivors=" ".join(nodes[1:]),
+        more={"a0": {"status": "UnHealthy"}},
+    )  # fmt: skip
+    folder, job = dump(tmp_path / "dump", case), manifest(tmp_path, case)
+    file = saved(tmp_path, {"kind": "PlacementResult", **(cases.previous(case) or {})})
+    command = ("reschedule", job, "-s", folder, "--previous", file, "--faulty", "a0", "--kind", "pod", "-o", "json")
+    refused = run(*command, "--max-escalation", "0")
+    assert refused.exit_code == 1 and json.loads(refused.stdout)["code"] == "ML-R01"
+    for limit in ("1", "job"):
+        moved = json.loads(run(*command, "--max-escalation", limit).stdout)
+        assert [pod["node"] for pod in moved["pods"]] == ["e0", "e1", *nodes[2:]]
+    assert json.loads(run(*command).stdout)["code"] == "ML-R01"
+    wrong = run(*command, "--max-escalation", "-1")
+    assert wrong.exit_code == 2 and "neither a number of levels nor job" in wrong.stderr
