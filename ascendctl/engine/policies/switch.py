@@ -38,7 +38,7 @@ from ascendctl.engine.policies.switch_v2 import plan_v2
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
-from ascendctl.engine.state import usable
+from ascendctl.engine.state import new_state, usable
 from ascendctl.engine.turns import attempts
 from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
@@ -62,7 +62,14 @@ def place(job: Job, cluster: Cluster, request: Request) -> Result:
     """Place all pods of a job that has none yet."""
     if not request.selection.whole_chips:
         return _noted(_own_policy(request).place(job, cluster, request), LEFT_OUT)
-    return _solve(Scene(request, _topology(cluster)))
+    notes: tuple[str, ...] = ()
+    if request.selection.superpod_job:  # where that policy finds no plan, the switch policy is not asked (§3.1)
+        alone = replace(request, state=new_state(cluster, job.resource))
+        first: Result = _own_policy(request).place(job, cluster, alone)
+        if not isinstance(first, Placement):
+            return first
+        notes = (f"policy {request.selection.policy} planned the job too, but the switch policy overrides its nodes",)
+    return _solve(Scene(replace(request, notes=(*request.notes, *notes)), _topology(cluster)))
 
 
 def reschedule(job: Job, cluster: Cluster, request: Request, fault: Fault) -> Result:

@@ -175,6 +175,10 @@ class Scene:
     def chip_codes(self, position: int) -> NDArray[np.int16]:
         """int16[N]: what a pod meets before the switch rules."""
         request, pod = self.request, self.job.pods[position]
+        if request.selection.module == "multilevel":
+            from ascendctl.engine.policies.multilevel_context import make_context
+
+            return make_context(request).codes(pod.role)
         codes = request.codes_for(pod.role)
         chip_codes(request.wiring, request.state, pod.npus, self.job.distributed, codes)
         return codes

@@ -137,7 +137,7 @@ def advise(job: Job, config: SchedulerConfig | None = None, width: int | None = 
     total, wanted = len(job.pods), job.min_available
     if wanted != total:
         problem = f"minAvailable to be the number of pods: it is {wanted}, the job has {total} pods"
-        yield _violation("TOR-06", job, problem=problem, advice=f"write {total}, or remove tor-affinity")
+        yield _violation("TOR-06", job, problem=problem, advice=f"make it {total}, or remove tor-affinity")
     elif pods != total:
         problem = f"NPUs in every pod: {total - pods} of {total} pods have none"
         yield _violation("TOR-06", job, problem=problem, advice="put the pods without NPUs into a job of their own")

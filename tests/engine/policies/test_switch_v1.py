@@ -245,3 +245,18 @@ def test_leaves_without_servers_and_clusters_without_nodes() -> None:
         assert answer(example)["outcome"] == "unschedulable"
         assert answer(lose(example, {0: "L1.0"}, {1: ""}))["outcome"] == "unschedulable"
         del example["job"]["fault"]
+
+
+def test_beside_a_policy_that_plans_whole_jobs_both_must_agree() -> None:
+    """Chapter 23 §3.1: predicates of both, and no switch policy where the first one finds no plan."""
+    example = case(4, "L1{0,1,2,3} L2{0,1,2,3}", "normal 4")
+    annotations = {"huawei.com/schedule_policy": "multilevel", "huawei.com/affinity-config": "level1=2"}
+    example["job"]["annotations"] = annotations
+    example["params"]["resource-level-config"] = {"default": {"level1": {"label": "rack"}}}
+    for i, entry in enumerate(example["nodes"]):
+        entry["labels"] = {"rack": f"r{i // 2}"} if i else {}
+    result = answer(example)
+    assert nodes_of(result) == expand("L2.0-3")
+    assert {"ML-N02"} == {refusal["code"] for refusal in result["nodes"]["rejected"]}
+    example["job"]["annotations"] = annotations | {"huawei.com/affinity-config": "level1=4"}
+    assert answer(example)["code"] == "ML-P03"
