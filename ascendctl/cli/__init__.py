@@ -18,6 +18,7 @@ COMMANDS = {
     "patch": "Write a placement into the manifest.",
     "reschedule": "After a fault: which pods move, and where.",
     "ranktable": "Print the rank table of a placement.",
+    "audit": "Find running jobs that break affinity rules.",
     "verify": "Compare a later dump with the plan in a patched manifest.",
     "snapshot": "Show, check, pack and compare cluster dumps.",
     "topology": "Draw the network topology of a cluster.",
