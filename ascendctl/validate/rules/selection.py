@@ -222,9 +222,8 @@ def in_words(policy: str) -> str:
 def _handled_by(job: Job) -> str:
     """What handles a job of a resource that no schedule_policy applies to."""
     policy = select_policy(job).policy
-    if policy == "vnpu-static":
-        return "the device plugin hands out vNPUs, no policy looks at chips"
-    return f"the policy {policy} handles the job" if policy else "no policy handles the job"
+    static = "the device plugin hands out vNPUs, no policy looks at chips"
+    return static if policy == "vnpu-static" else f"{f'the policy {policy}' if policy else 'no policy'} handles the job"
 
 
 def _mixed(job: Job, accelerator: str, policy: str) -> Violation:
@@ -239,9 +238,8 @@ def _mixed(job: Job, accelerator: str, policy: str) -> Violation:
 
 def _card_by_chance(job: Job, accelerator: str) -> bool:
     """True for a selector that no product has and that selects the card policy by a part of its text."""
-    if SP_BLOCK in job.annotations or "card" not in accelerator:
-        return False
-    return not any(accelerator in p.accelerator_types for p in CATALOGUE)
+    known = any(accelerator in p.accelerator_types for p in CATALOGUE)
+    return "card" in accelerator and not known and SP_BLOCK not in job.annotations
 
 
 def _policies_of(resource: str) -> list[str]:
@@ -297,13 +295,18 @@ def on_nodes(job: Job, cluster: Cluster) -> Iterator[Violation]:
     carried = cluster.labels.column(ACCELERATOR_TYPE).to_list()
     kinds = {kind for kind, here in zip(carried, offering.tolist(), strict=True) if here}
     named = sorted(kind for kind in kinds if kind is not None)
-    if len(named) < len(kinds) or not named or any(_agree(given, kind) for kind in named):
+    if len(named) < len(kinds) or not named or any(_agree(given, kind) or _serves(given, kind) for kind in named):
         return
     owners = [p for p in CATALOGUE if set(named) & set(p.accelerator_types)]
     what = f"the policy is {given}, but all nodes that the job can reach are of accelerator-type {', '.join(named)}: "
-    advice = _same_hardware(given, job.resource, owners)
-    path = job.source.path("annotation", POLICY)
-    yield Violation("SEL-06", path, message=what + "the policy places the pods there all the same", hint=advice)
+    what += "the policy places the pods there all the same"
+    hint = _same_hardware(given, job.resource, owners)
+    yield Violation("SEL-06", job.source.path("annotation", POLICY), message=what, hint=hint)
+
+
+def _serves(policy: str, accelerator: str) -> bool:
+    """True if a product with this accelerator-type is documented with the policy."""
+    return any(policy in p.policies and accelerator in p.accelerator_types for p in CATALOGUE)
 
 
 def _same_hardware(policy: str, resource: str, owners: Sequence[Product]) -> str:

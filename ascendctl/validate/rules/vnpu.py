@@ -159,7 +159,18 @@ def check(job: Job, config: SchedulerConfig, keys: Sequence[str] | None = None) 
     if len(keys) > 1:
         message = f"the job can reach nodes with different vNPU templates: {', '.join(keys)}"
         return [_violation("VNP-05", job, 0, ARGUMENT, message=message, hint="select the nodes of one of them")]
-    return _of_key(job, keys[0] if keys and keys[0] != CHIP_310P else "")
+    if not keys or keys[0] not in LEGAL_CORES or keys[0] == CHIP_310P:
+        return [_no_templates(job, keys[0] if keys else "")]
+    return _of_key(job, keys[0])
+
+
+def _no_templates(job: Job, key: str) -> Violation:
+    """VNP-05 where nothing is legal, for the nodes in reach have no templates of A2 or A3."""
+    role = next((i for i, role in enumerate(job.roles) if role.npus), 0)
+    message = f"the nodes that the job can reach ({key or 'none offers AI cores'}) have no vNPU templates of A2 or A3"
+    ring = key == CHIP_310P
+    hint = "for 310P write ring-controller.atlas: ascend-310P" if ring else "select nodes of A2 or A3"
+    return _violation("VNP-05", job, role, COUNT, message, hint=hint)
 
 
 def _of_key(job: Job, key: str) -> list[Violation]:

@@ -171,6 +171,7 @@ P8, P10 = cores("p8", "310P3", 8), cores("p10", "310P3", 10)
         (made(CORE, 5, labels=A2, selector={"pool": "one"}), [B1, B3], ["VNP-05"]),
         # 910A has no templates
         (made(CORE, 32, labels=A2), [cores("a", "910A", 32)], ["VNP-05"]),
+        (made(CORE, 8, labels=A2), [P8], ["VNP-05"]),
         (made(CORE, 10, labels=P310), [P8], ["VNP-14"]),
         (made(CORE, 10, labels=P310), [P8, P10], []),
         (made(CORE, 4, labels=P310), [P8], []),
@@ -223,6 +224,17 @@ def test_duo_cards_on_other_nodes() -> None:
         assert about_counts(manifest, "D31", snapshot=load_snapshot([plain, duo])) == []
 
 
+def test_nodes_without_templates_are_named() -> None:
+    def sentences(chip: dict[str, Any]) -> list[tuple[str, str]]:
+        found = findings(made(CORE, 8, labels=A2), preset_vdev=False, snapshot=load_snapshot([chip]))
+        return [(f.message, f.hint) for f in found if f.rule == "VNP-05"]
+
+    ((message, hint),) = sentences(P8)
+    assert "can reach (Ascend310P)" in message and hint.endswith("ring-controller.atlas: ascend-310P")
+    ((message, hint),) = sentences(cores("a", "910A", 32))
+    assert "can reach (910A)" in message and hint == "select nodes of A2 or A3"
+
+
 def test_policy_against_the_hardware_of_the_nodes() -> None:
     """No policy looks at the hardware (11.20 trap 6): nodes of another kind get a warning."""
     mesh = node("m", "npu", {NPU: 8}, **{"accelerator-type": "350-Atlas-4p-8"})
@@ -236,3 +248,10 @@ def test_policy_against_the_hardware_of_the_nodes() -> None:
     assert "350-Atlas-4p-8" in found[0].message and "chip4-node8" in found[0].hint
     for nodes in ([mesh, plain], [mesh, bare], [plain], [bare]):
         assert not [f for f in findings(manifest, snapshot=load_snapshot(nodes)) if f.rule == "SEL-06"]
+
+
+def test_standard_policy_on_super_pod_nodes() -> None:
+    """chip2-node8 is a policy of A3 nodes of 8 NPUs, although their selector leads to the super-pod policy."""
+    small = node("s", "Ascend910", {A910: 8}, **{"accelerator-type": "module-a3-8-super-pod"})
+    found = findings(made(A910, 8, policy="chip2-node8"), snapshot=load_snapshot([small]))
+    assert not [f for f in found if f.rule == "SEL-06"]
