@@ -76,10 +76,11 @@ def command(
         _tell(error.notes, quiet=False, color=color)
         raise SystemExit(common.EXIT_FINDINGS) from None
     if not patch.placed:
+        from ascendctl.engine.result import is_whole
         from ascendctl.report.placement import render
         from ascendctl.report.text import wants_color
 
-        failed = [result for result in patch.results if result.outcome != "placed"]
+        failed = [result for result in patch.results if not is_whole(result)]
         click.echo("\n\n".join(render(result, color=wants_color(color)) for result in failed), err=True)
         raise SystemExit(common.EXIT_FINDINGS)
     if not patch.found:

@@ -66,8 +66,8 @@ def command(
     """Dry-run the placement of the jobs in MANIFEST (files, folders, globs, or - for stdin) on a cluster dump.
 
     Jobs are placed in the order given, and each sees what the earlier ones took. The NPU ids are the physical ones.
-    Format env prints the environment variables of each pod. Exit code 1 if a job finds no place or the scheduler would
-    refuse it.
+    Format env prints the environment variables of each pod. Exit code 1 if a job finds no place, if the scheduler would
+    refuse it, or if it would bind a pod without the NPUs that it asks for.
 
     \b
     Examples:
@@ -76,6 +76,7 @@ def command(
       ascendctl place job.yaml -s dump/ --parallel tp=8,ep=2,pp=4
       kubectl get -o yaml acjob/train | ascendctl place - -s dump/ -o json
     """
+    from ascendctl.engine.result import is_whole
     from ascendctl.engine.sequence import place_in_order, place_one
 
     cluster = common.load_cluster(snapshots)
@@ -91,11 +92,12 @@ def command(
     except _topology_errors(hypernodes) as error:
         raise common.Unreadable(str(error)) from None
     maps = [(_tor_share(before, results[-1]), file) for _, file in emit]
-    if not (quiet and all(r.outcome == "placed" for r in results)):
+    well = all(map(is_whole, results))
+    if not (quiet and well):
         common.emit(outputs, lambda name: render(jobs, results, name, explain, color))
     for text, file in maps:
         common.emit([(text, file)], str)
-    if any(r.outcome != "placed" for r in results):
+    if not well:
         raise SystemExit(common.EXIT_FINDINGS)
 
 

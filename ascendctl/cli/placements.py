@@ -69,7 +69,13 @@ def _problem(document: Mapping[str, Any]) -> str:
         return "its fault is no mapping with a list of nodes"
     if not isinstance(pods, list) or not all(isinstance(pod, dict) and _texts([pod.get("node")]) for pod in pods):
         return "its pods are no list of pods with their nodes"
-    return next((f"pods[{i}]: {text}" for i, pod in enumerate(pods) if (text := _pod_problem(pod))), "")
+    seen: set[str] = set()
+    for i, pod in enumerate(pods):
+        text = _pod_problem(pod) or (f"pod {pod['name']} is listed twice" if pod["name"] in seen else "")
+        if text:
+            return f"pods[{i}]: {text}"
+        seen.add(pod["name"])
+    return ""
 
 
 def _pod_problem(pod: Mapping[str, Any]) -> str:

@@ -114,6 +114,11 @@ def read_fault(previous: Mapping[str, Any], faulty: Iterable[str], cluster: Clus
     if not isinstance(extra, Mapping) or not isinstance(blocks, Mapping):
         raise FaultError("fields 'fault' and 'blocks' of the previous placement must be mappings")
     pods = tuple(_former_pod(entry, i, cluster) for i, entry in enumerate(entries))
+    seen: set[str] = set()
+    for i, pod in enumerate(pods):
+        if pod.name and pod.name in seen:
+            raise FaultError(f"pods[{i}]: pod {pod.name} is listed twice")
+        seen.add(pod.name)
     kind = extra.get("kind") or "job"
     if kind not in KINDS:
         raise FaultError(f"fault.kind is {kind!r}, expected one of {', '.join(KINDS)}")

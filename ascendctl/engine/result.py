@@ -154,3 +154,9 @@ class Invalid:
         document = _document(self.outcome, self.job, self.code, self.message, ())
         document["findings"] = [{"rule": rule, "message": message} for rule, message in self.rules]
         return _explained(document, self.trace)
+
+
+def is_whole(result: Placement | Unschedulable | Invalid) -> bool:
+    """True if every pod has a place, and NPUs if it asks for some: on racks a pod can be bound without (chapter 21
+    §10)."""
+    return isinstance(result, Placement) and not result.metrics.get("podsWithoutNpus")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ascendctl.engine.api import Result
-from ascendctl.engine.result import Placement
+from ascendctl.engine.result import is_whole
 from ascendctl.engine.sequence import place_in_order
 from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import POD, VC_JOB, kind_of, templates
@@ -47,8 +47,8 @@ class Patch:
 
     @property
     def placed(self) -> bool:
-        """True if every job got a place."""
-        return all(isinstance(result, Placement) for result in self.results)
+        """True if every job got a place, and each pod its NPUs."""
+        return all(map(is_whole, self.results))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def patch_texts(
     documents = read_files(files)
     jobs = jobs_of(place.document for place in documents)
     results = place_in_order(jobs, cluster)[0] if plans is None else []
-    if not all(isinstance(result, Placement) for result in results):
+    if not all(map(is_whole, results)):
         return Patch(tuple((name, text, text) for name, text in files), tuple(results))
     targets = targets_of(jobs, _finder(jobs, results, plans))
     run = _Run(files, documents, targets, cluster, HostNames(cluster), mode, pods)

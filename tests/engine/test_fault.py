@@ -54,6 +54,7 @@ def test_absent_fault_means_the_first_attempt_at_job_level() -> None:
         (previous(fault={"max_escalation": []}), "fault.max_escalation"),
         (previous(fault={"waited_seconds": "5"}), "fault.waited_seconds"),
         (previous(blocks={"0": "n0"}), "not a list of node names"),
+        ({"pods": [{"name": "p", "node": "n0"}, {"name": "p", "node": "n1"}]}, "pods[1]: pod p is listed twice"),
         ({"pods": ["x"]}, "pods[0] of the previous placement is not a mapping"),
         ({"pods": [{"node": 3}]}, "pods[0].node"),
         ({"pods": [{"node": "n0", "npus": "0"}]}, "pods[0].npus"),
