@@ -28,9 +28,11 @@ def dumped_objects(source: str | os.PathLike[str] | Sequence[str | Path | Mappin
             kind = "vcjob"
         meta = value.get("metadata")
         name = meta.get("name") if isinstance(meta, Mapping) else None
-        if isinstance(meta, Mapping) and isinstance(name, str) and (kind in _KEPT | _NAMED or kind == "vcjob"):
+        if not (isinstance(kind, str) and isinstance(meta, Mapping) and isinstance(name, str)):
+            continue
+        if kind in _KEPT | _NAMED or kind == "vcjob":
             namespace = "" if kind in CLUSTER_WIDE else str(meta.get("namespace") or "default")
-            found[str(kind), namespace, name] = value if kind in _KEPT else {}
+            found[kind, namespace, name] = value if kind in _KEPT else {}
     return found
 
 

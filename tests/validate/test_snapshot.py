@@ -100,3 +100,10 @@ def test_objects_of_a_dump(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [{}, {"kind": "Queue"}, {"kind": "Queue", "metadata": {"name": 5}}])
 def test_odd_objects_of_a_dump(value: dict[str, Any]) -> None:
     assert dumped_objects([value]) == {}
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, ["Queue"], 7, None])
+def test_objects_of_no_kind_are_passed_over(odd: Any) -> None:
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"}}
+    assert list(dumped_objects([{**queue, "kind": odd}, queue])) == [("Queue", "", "q")]
+    assert list(dumped_objects([{**queue, "metadata": odd}, queue])) == [("Queue", "", "q")]
