@@ -106,7 +106,8 @@ def _numbered(ids: NDArray[np.int32], known: NDArray[np.bool_], word: str) -> tu
 def _leaves(cluster: Cluster, auto: bool) -> list[Network]:
     topology = cluster.leaves
     if topology is None:
-        raise NoNetwork("the dump has no usable ConfigMap kube-system/basic-tor-node-cm")
+        why = f": {cluster.leaves_error}" if cluster.leaves_error else ""
+        raise NoNetwork(f"the dump has no usable ConfigMap kube-system/basic-tor-node-cm{why}")
     servers = node_servers(cluster, topology)
     units = np.append(topology.server_leaf, np.int32(NO_UNIT))[servers].astype(np.int32)
     names = tuple(f"leaf {number} {ip}" for number, ip in zip(topology.leaf_ids, topology.leaf_ips, strict=True))

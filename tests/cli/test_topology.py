@@ -205,6 +205,13 @@ def test_what_is_not_there(tmp_path: Path, args: list[str], says: str) -> None:
     assert says in result.stderr and not result.stdout
 
 
+def test_leaf_topology_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    empty = {"tor_level": None, "tor_info": {"tor_count": 2, "server_list": []}}
+    folder = dump(tmp_path, fleet({"b0": {"ip": "10.0.0.1"}}, leaves=empty))
+    result = run("topology", "show", folder, "--by", "leaves")
+    assert result.exit_code == 2 and "basic-tor-node-cm: empty Tor configuration" in result.stderr
+
+
 def test_svg_of_several_trees(tmp_path: Path) -> None:
     """One image with counts, levels and colours in words; --by and --tree choose."""
     both = fleet({f"b{i}": {"ip": f"10.0.0.{i}", "superpod": 1} for i in range(4)}, leaves=LEAVES)
