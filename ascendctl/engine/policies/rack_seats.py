@@ -93,6 +93,10 @@ def conclude(
     }
     if without := [job.pods[i].name for i, chips in npus.items() if not chips]:
         numbers["podsWithoutNpus"] = without
+    if before is None:  # an inference service can reserve more blocks than its pods fill (chapter 21 §8.1)
+        blocks |= {
+            block: run.name_list(planned.tolist()) for block, planned in run.blocks.items() if block not in blocks
+        }
     return placed(
         request,
         nodes,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ascendctl.engine.result import Placement, Unschedulable
-from tests.engine.policies.rack_world import FULL, Node, Running, by_rank, expand, job_of, plan, world
+from tests.engine.policies.rack_world import FULL, Node, Running, blocks, by_rank, expand, expected, job_of, plan, world
 
 SVC = {"inferserviceid": "svc"}
 FIRST = "S0{r0:8,r1:3} S1{r0:8,r1:8}"
@@ -55,6 +55,8 @@ def test_placed(number, cluster, service, job, ranks):
 def test_i08_reserves_more_blocks_than_pods():
     result = plan("S0{r0:8}", job_of(2, sp=4, ra=4, labels=SVC))
     assert len([text for text, data in result.trace.steps if "block" in data]) == 4
+    assert blocks(result) == expected("0: S0/r0:n0; 1: S0/r0:n1; 2: S0/r0:n2; 3: S0/r0:n3")
+    assert result.metrics["logicalSuperPods"] == 2
     short = plan("S0{r0:3}", job_of(2, sp=4, ra=4, labels=SVC))
     assert isinstance(short, Unschedulable)
     assert short.message == "infer service schedule failed, required 4 sp-block, got 3"
