@@ -79,8 +79,8 @@ def _dump_options(required: bool) -> list[click.Option]:
     return [
         click.Option(
             ["-s", "--snapshot", "snapshots"], multiple=True, required=required, metavar="PATH", type=click.Path(),
-            help="Cluster dump: file, folder, glob, packed snapshot or - for stdin. Repeatable: all parts are one "
-            "cluster.",
+            help="Cluster dump: file, folder, tar archive, glob, packed snapshot or - for stdin. Repeatable: all parts "
+            "are one cluster.",
         ),
         click.Option(
             ["--topology-csv"], default="", metavar="FILE", type=click.Path(),

@@ -31,6 +31,8 @@ from ascendctl.yamlio.errors import ReadError
 LEAF_NAMESPACE = "kube-system"
 MAGIC = b"ASCSNAP\n"
 """First bytes of a packed snapshot."""
+TAR_MARK = slice(257, 262), b"ustar"
+"""Where a tar archive says what it is."""
 DEFAULT_OPTIONS = LoadOptions()
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, Any]]
@@ -43,7 +45,7 @@ def load_snapshot(
     options: LoadOptions = DEFAULT_OPTIONS,
     progress: Callable[[int], None] | None = None,
 ) -> Cluster:
-    """Read a snapshot: a path (file, folder, glob, "-" for stdin), several paths, or a list of object dicts.
+    """Read a snapshot: a path (file, folder, tar archive, glob, "-" for stdin), several paths, or a list of objects.
 
     A packed snapshot (`snapshot.pack`) may stand in place of a dump, alone. `config` replaces what
     volcano-scheduler-configmap says. What is odd but readable is in `Cluster.diagnostics`. `progress` is called with
@@ -95,6 +97,11 @@ def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any] | Cluster]]:
                 message = f"a packed snapshot stands alone, but {len(paths)} files are given"
                 raise ReadError(path, message, "name just this file")
             yield path, unpack(data, path)
+        elif data[TAR_MARK[0]] == TAR_MARK[1]:
+            from ascendctl.snapshot.archive import archived_files
+
+            for name, part in archived_files(data, path):
+                yield name, read_objects(part, name)
         else:
             yield path, read_objects(data, path)
 

@@ -46,8 +46,13 @@ def _walk(folder: str) -> Iterator[str]:
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if not name.startswith(".") and name.removesuffix(".gz").endswith(SUFFIXES):
+            if not name.startswith(".") and has_suffix(name):
                 yield os.path.join(root, name)
+
+
+def has_suffix(name: str) -> bool:
+    """True for the name of a YAML or JSON file, gzip or not."""
+    return name.removesuffix(".gz").endswith(SUFFIXES)
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
@@ -62,14 +67,16 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
                 data = file.read(limit + 1)
     except OSError as error:
         raise ReadError(name, f"cannot be read: {error.strerror or error}") from None
-    if data.startswith(_MAGIC):
-        data = _unpack(name, data, limit)
+    data = unpacked(name, data, limit)
     if len(data) > limit:
         raise ReadError(name, f"larger than {limit >> 20} MiB", "split the dump into several files")
     return data
 
 
-def _unpack(name: str, data: bytes, limit: int) -> bytes:
+def unpacked(name: str, data: bytes, limit: int = MAX_BYTES) -> bytes:
+    """The bytes themselves, or what they hold if they are gzip. Raises ReadError as `read_bytes`."""
+    if not data.startswith(_MAGIC):
+        return data
     parts, size, rest = [], 0, data
     try:
         while rest.startswith(_MAGIC):  # a gzip file may hold several members
