@@ -193,8 +193,10 @@ def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Vi
     config, cluster = options.scheduler, options.snapshot
     yield from _superpod_advice(job, policy)
     yield from _module("rack").advise(job, policy, _rack_config(context))
-    levels = config if options.resource_levels is not None or cluster is not None else None
-    yield from _module("multilevel").advise(job, policy, levels, cluster)
+    given = options.resource_levels is not None
+    levels = config if given or cluster is not None else None
+    trees = replace(cluster, config=config) if given and cluster is not None else cluster
+    yield from _module("multilevel").advise(job, policy, levels, trees)
     if cluster is not None and "accelerator-type" not in job.selector:
         yield from _module("selection").on_nodes(job, cluster)
     if module == "intra":

@@ -8,6 +8,7 @@ from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job, Role
 from ascendctl.products.catalogue import Product, candidates, find_product
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.wellknown import A910
 
 INVALID = "InvalidResourceRequest"
 SKIP = "huawei.com/skip-ascend-plugin"
@@ -168,10 +169,12 @@ def advise(job: Job, policy: str) -> Iterator[Violation]:
             values = {"count": role.npus, "role": role.name, "largest": wiring.max_node}
             path = job.source.path("role", i, "npus")
             yield Violation("RES-09", path, values, message=_ABOVE_AVERAGE.format_map(values), outcome="PEND-N")
-        elif wiring.rule == "mesh" and role.npus > 4 and role.npus % 4:
-            yield _violation("RES-10", job, i)
         else:
-            yield from _undocumented(job, i, products)
+            undocumented = list(_undocumented(job, i, products))
+            odd = wiring.rule == "mesh" and role.npus > 4 and role.npus % 4 > 0
+            if odd and not (undocumented and job.resource == A910):
+                undocumented = [_violation("RES-10", job, i)]
+            yield from undocumented
         yield from _below_node(job, i, products)
     if wiring.rule in ("base", "rings", "box16"):
         yield from _mixed(job)

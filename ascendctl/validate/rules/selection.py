@@ -334,7 +334,7 @@ def _agree(policy: str, accelerator: str) -> bool:
 
 def _between_pods(job: Job) -> Iterator[Violation]:
     """SEL-08, SEL-09: values that differ between the job and its pods."""
-    if job.kind not in ("AscendJob", "vcjob", "PodGroup") or len(job.roles) < 2:
+    if job.kind not in ("AscendJob", "vcjob", "PodGroup"):
         return
     for key in COPIED_ANNOTATIONS:
         values = [role.annotations.get(key) for role in job.roles]

@@ -125,7 +125,7 @@ def advise(job: Job, policy: str, cluster: Cluster | None = None) -> Iterator[Vi
         yield annotated
     quota = parse_go_int(job.labels.get(CORES, ""))
     for i, role in enumerate(job.roles):
-        if role.is_npu and role.replicas and quota is not None and role.npus != quota:
+        if role.is_npu and role.replicas and quota is not None and 1 <= quota <= 100 and role.npus != quota:
             values = {"role": role.name, "count": role.npus, "quota": quota}
             yield Violation("SFT-05", job.source.path("role", i, "npus"), values)
         for path in visible_devices(job, i):
