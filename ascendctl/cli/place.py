@@ -9,7 +9,7 @@ import click
 
 from ascendctl.cli import common
 
-FORMATS = ("table", "wide", "json", "yaml", "env")
+FORMATS = ("table", "wide", "json", "yaml", "env", "annotations")
 EMITTED = ("tor-share-cm",)
 
 
@@ -66,7 +66,8 @@ def command(
     """Dry-run the placement of the jobs in MANIFEST (files, folders, globs, or - for stdin) on a cluster dump.
 
     Jobs are placed in the order given, and each sees what the earlier ones took. The NPU ids are the physical ones.
-    Format env prints the environment variables of each pod. Exit code 1 if a job finds no place, if the scheduler would
+    Format env prints the environment variables of each pod, annotations what scheduler, device plugin and controllers
+    write on it. Exit code 1 if a job finds no place, if the scheduler would
     refuse it, or if it would bind a pod without the NPUs that it asks for.
 
     \b
@@ -94,7 +95,7 @@ def command(
     maps = [(_tor_share(before, results[-1]), file) for _, file in emit]
     well = all(map(is_whole, results))
     if not (quiet and well):
-        common.emit(outputs, lambda name: render(jobs, results, name, explain, color))
+        common.emit(outputs, lambda name: render(jobs, results, cluster, name, explain, color))
     for text, file in maps:
         common.emit([(text, file)], str)
     if not well:
@@ -170,7 +171,7 @@ def _quality(result: Any, color: bool) -> str:
     return "\n" + quality(result.metrics, color)
 
 
-def render(jobs: list[Any], results: list[Any], name: str, explain: bool, color: str) -> str:
+def render(jobs: list[Any], results: list[Any], cluster: Any, name: str, explain: bool, color: str) -> str:
     """The results in one output format."""
     from ascendctl.report.text import wants_color
 
@@ -179,11 +180,15 @@ def render(jobs: list[Any], results: list[Any], name: str, explain: bool, color:
 
         colored = wants_color(color)
         return "\n\n".join(as_text(r, name == "wide", explain, colored) + _quality(r, colored) for r in results)
+    landed = [pair for pair in zip(jobs, results, strict=True) if pair[1].outcome == "placed"]
     if name == "env":
         from ascendctl.ranks.environment import as_text as environment
 
-        pairs = zip(jobs, results, strict=True)
-        return "\n\n".join(environment(job, result) for job, result in pairs if result.outcome == "placed")
+        return "\n\n".join(environment(job, result) for job, result in landed)
+    if name == "annotations":
+        from ascendctl.ranks.annotations import as_text as annotations
+
+        return "\n\n".join(annotations(job, result, cluster) for job, result in landed)
     from ascendctl.report.machine import as_document
 
     return as_document([r.to_dict() for r in results], name)

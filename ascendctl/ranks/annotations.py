@@ -20,6 +20,7 @@ MOUNTED = str(2**64 - 1)
 """predicate-time of a pod whose chips are mounted."""
 CONFIG_910 = "ascend.kubectl.kubernetes.io/ascend-910-configuration"
 CONFIG_NPU = "ascend.kubectl.kubernetes.io/ascend-npu-configuration"
+AICORE_QUOTA = "huawei.com/scheduler.softShareDev.aicoreQuota"
 REPORTING = ("huawei.com/Ascend910", "huawei.com/npu")
 
 
@@ -42,7 +43,7 @@ def written_keys(job: Job, spec: PodSpec, placed: PlacedPod, placement: Placemen
     if not placed.npus:
         return found
     found.append(Written(SCHEDULER, "annotation", "predicate-time", note="nanoseconds since the epoch"))
-    if REAL in placed.annotations:
+    if REAL in placed.annotations or (AICORE_QUOTA in placed.annotations and job.kind == "AscendJob"):
         key = config_key(placement.job.policy)
         found.append(Written(SCHEDULER, "annotation", key, config_annotation(job, placed, cluster)))
     found.append(Written(DEVICE_PLUGIN, "annotation", "predicate-time", MOUNTED))
@@ -127,3 +128,17 @@ def _device_plugin(job: Job, placed: PlacedPod, cluster: Cluster) -> Iterator[Wr
     yield Written(
         DEVICE_PLUGIN, "annotation", CONFIG_NPU if a5 else CONFIG_910, config_annotation(job, placed, cluster)
     )
+
+
+def as_text(job: Job, placement: Placement, cluster: Cluster) -> str:
+    """All pods with what is written on them, as `ascendctl place -o annotations` prints it: a comment a pod, then
+    writer, annotation or label, key and value; what only a running cluster knows stands in brackets."""
+    from ascendctl.ranks.environment import title
+    from ascendctl.report.text import table
+
+    parts = []
+    for spec, placed in zip(job.pods, placement.pods, strict=True):
+        found = written_keys(job, spec, placed, placement, cluster)
+        rows = [(one.writer, one.what, one.key, one.value or (f"({one.note})" if one.note else '""')) for one in found]
+        parts.append(f"{title(placed)}\n{table(rows, ())}")
+    return "\n\n".join(parts)

@@ -199,7 +199,7 @@ def as_text(job: Job, placement: Placement) -> str:
 
     lines: list[str] = []
     for spec, placed in zip(job.pods, placement.pods, strict=True):
-        lines += ["", _title(placed)] if lines else [_title(placed)]
+        lines += ["", title(placed)] if lines else [title(placed)]
         variables = pod_environment(job, spec, placement)
         for variable in variables:
             value = _field_value(variable.field, placed) if variable.field else variable.value
@@ -212,7 +212,8 @@ def as_text(job: Job, placement: Placement) -> str:
     return "\n".join(lines)
 
 
-def _title(placed: PlacedPod) -> str:
+def title(placed: PlacedPod) -> str:
+    """A comment that names a pod, its rank, node and NPUs."""
     from ascendctl.report.text import printable, ranges
 
     chips = f", NPUs {ranges(sorted(placed.npus))}" if placed.npus else ""

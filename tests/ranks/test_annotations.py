@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
-from ascendctl.ranks.annotations import CONFIG_910, CONFIG_NPU, DEVICE_PLUGIN, MOUNTED, SCHEDULER, written_keys
+from ascendctl.ranks.annotations import (
+    CONFIG_910,
+    CONFIG_NPU,
+    DEVICE_PLUGIN,
+    MOUNTED,
+    SCHEDULER,
+    as_text,
+    written_keys,
+)
 from ascendctl.snapshot.cluster import Cluster
 from tests.ranks.world import NPU, a2, a3, acjob, cluster, placed, vcjob
 
@@ -94,3 +103,24 @@ def test_volcano_job_keys() -> None:
 def test_pods_without_npus_get_no_chip_keys() -> None:
     found = written(acjob({"Master": (1, 0), "Worker": (2, 8)}), a2("a", "b"))
     assert not any(one.writer != "ascend-operator" for one in found)
+
+
+def test_as_text() -> None:
+    where = a2("a", "b")
+    job, found = placed(vcjob({"w": (2, 8)}), where)
+    first, second = as_text(job, found, where).split("\n\n")
+    assert first.startswith("# demo-vc-w-0: rank 0, node a, NPUs 0-7\nvolcano-controller  annotation  ")
+    assert second.startswith("# demo-vc-w-1: rank 1, node b, NPUs 0-7\n")
+    lines = [line.split(maxsplit=3) for line in first.splitlines()[1:]]
+    assert ["scheduler", "annotation", "distributed-job", "true"] in lines
+    assert ["scheduler", "annotation", "predicate-time", "(nanoseconds since the epoch)"] in lines
+    assert ["volcano-controller", "label", "volcano.sh/task-index", "0"] in lines
+
+
+def test_soft_sharing_of_an_operator_job_has_the_config_annotation_but_no_real_chips() -> None:
+    where = a2("a")
+    job, found = placed(acjob({"Master": (1, 4)}), where)
+    (pod,) = found.pods
+    quota = {"huawei.com/Ascend910": "Ascend910-0", "huawei.com/scheduler.softShareDev.aicoreQuota": "30"}
+    got = written_keys(job, job.pods[0], replace(pod, npus=(0,), annotations=quota), found, where)
+    assert [one.key for one in got if one.writer == SCHEDULER and "ascend" in one.key] == [CONFIG_910]
