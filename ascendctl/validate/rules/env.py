@@ -14,6 +14,7 @@ from ascendctl.validate.entry import CARRIER, HALF, Entry, PodView, mappings
 from ascendctl.validate.keys import SYSTEM_WRITTEN, is_known_key
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.resources import WHOLE
+from ascendctl.wellknown import POLICY
 from ascendctl.yamlio.document import FieldPath
 
 RULES: tuple[Rule, ...] = (
@@ -174,6 +175,18 @@ def _bound_pod(pod: PodView, path: FieldPath, key: str, value: str) -> Iterator[
     if key in WHOLE and asked is not None and named != asked:
         problem = f"annotation {key} names {named} NPUs, the pod asks for {asked}: the device plugin never matches them"
         yield Violation("ENV-05", path, {"problem": problem, "advice": f"name {asked} NPUs"})
+    elif key in WHOLE and asked is not None and asked == _node_size(pod):
+        problem = f"the pod takes all {asked} NPUs of its node: the device plugin mounts them whatever the list says"
+        advice = "for readers of rank tables write huawei.com/AscendReal and the configuration annotation instead"
+        yield Violation("ENV-05", path, {"problem": problem, "advice": advice}, severity="info")
+
+
+def _node_size(pod: PodView) -> int:
+    """NPUs of a node of the policy that the pod names; 0 = it names none."""
+    from ascendctl.engine.wirings import WIRINGS
+
+    wiring = WIRINGS.get(pod.annotations.get(POLICY, ""))
+    return wiring.max_node if wiring else 0
 
 
 def _ranks(entry: Entry) -> Iterator[Violation]:

@@ -1,13 +1,14 @@
-"""ENV-05 on Pods with nodeName, which may name their chips (chapter 50 §6.2, vectors V18 to V21)."""
+"""ENV-05 on Pods with nodeName, which may name their chips (chapter 50 §6.2, vectors V18 to V22)."""
 
 from __future__ import annotations
 
 import pytest
 
 from ascendctl import validate
+from ascendctl.validate.options import Options
 
 
-def messages(annotations: str, node: str = "  nodeName: node-a\n", count: int = 2) -> list[str]:
+def messages(annotations: str, node: str = "  nodeName: node-a\n", count: int = 2, verbose: bool = False) -> list[str]:
     text = f"""\
 apiVersion: v1
 kind: Pod
@@ -22,7 +23,7 @@ spec:
     image: registry.local/probe:1
     resources: {{requests: {{huawei.com/Ascend910: {count}}}, limits: {{huawei.com/Ascend910: {count}}}}}
 """
-    return [f.message for f in validate(text) if f.rule == "ENV-05"]
+    return [f.message for f in validate(text, options=Options(verbose=verbose)) if f.rule == "ENV-05"]
 
 
 def test_e_exact_chips() -> None:
@@ -43,3 +44,10 @@ def test_v20_as_many_names_as_the_pod_asks_for() -> None:
 def test_v21_the_mark_of_mounted_pods() -> None:
     (message,) = messages('predicate-time: "18446744073709551615"')
     assert "would get none" in message
+
+
+def test_v22_the_list_of_a_whole_node_is_ignored() -> None:
+    listed = ",".join(f"Ascend910-{i}" for i in range(8))
+    (message,) = messages(f'huawei.com/Ascend910: "{listed}"', count=8, verbose=True)
+    assert message.startswith("the pod takes all 8 NPUs of its node")
+    assert messages(f'huawei.com/Ascend910: "{listed}"', count=8) == []
