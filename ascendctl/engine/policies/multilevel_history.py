@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from ascendctl.engine.fault import Fault, FaultError, FormerPod
@@ -36,7 +37,8 @@ class History:
 
 
 def make_history(context: Context, fault: Fault) -> History:
-    """Match the earlier pods with the job's by name, or by rank where the names differ."""
+    """Match the earlier pods with the job's by name, or by rank where the names differ. Raises FaultError if two of
+    them share a node: a pod takes all usable NPUs of its node (chapter 22 §2.3)."""
     pods, planned = fault.pods, [context.job.pods[i].name for i in context.tasks]
     by_name = {pod.name: i for i, pod in enumerate(pods)}
     if all(name in by_name for name in planned):
@@ -45,6 +47,9 @@ def make_history(context: Context, fault: Fault) -> History:
         with_npus = any(pod.npus for pod in pods)
         by_rank = {pod.rank: i for i, pod in enumerate(pods) if pod.npus or not with_npus}
         slots = [by_rank.get(slot, -1) for slot in range(len(planned))]
+    shared = [node for node, count in Counter(pods[i].node for i in slots if i >= 0).items() if count > 1]
+    if shared:
+        raise FaultError(f"two pods of the previous placement run on node {shared[0]}, but each takes a whole node")
     broken = fault.faulty_names
     deleted = {i for i, pod in enumerate(pods) if fault.kind == "job" or pod.node in broken or pod.index < 0}
     if fault.kind == "lsp":

@@ -176,6 +176,12 @@ def test_unreadable_escalation(escalation: int | str) -> None:
         recover(Z, JOB_Z, "b1", "a2 b2 c2 d2", escalation)
 
 
+@pytest.mark.parametrize(("lost", "free"), [("a0", "a1 b2 c2"), ("b1", "a1 a2 b2")])
+def test_two_former_pods_on_a_node(lost: str, free: str) -> None:
+    with pytest.raises(FaultError, match="run on node a0, but each takes a whole node"):
+        recover(Z, "a0,a0 | b0,b1 | c0,c1 | d0,d1", lost, free, 0)
+
+
 def test_escalation_as_text_and_by_default() -> None:
     assert groups(recover(Z_E, JOB_Z, "a0", "e0 e1", "1")) == "e0,e1 | b0,b1 | c0,c1 | d0,d1"
     assert recover(Z_E, JOB_Z, "a0", "e0 e1", None).code == "ML-R01"
