@@ -89,20 +89,19 @@ def _lost_ranks(
     """Ranks that are deleted below stage 4. Without the annotation sp-block no healthy pod is deleted there, but by
     process-level recovery."""
     ranks = {p.rank for p in faulty}
+    waited = count(sessions, "pending session")
+    why = f"{waited}: only the pods on faulty nodes are deleted"
+    if sessions >= RACK_STAGE and sizes.rack > 1 and (by_process or "sp-block" in job.annotations):
+        # windows deleted at stage 2 stay deleted at stage 3: groups of a soft placement do not always contain them
+        windows = {rank // sizes.rack for rank in ranks}
+        ranks = {p.rank for p in fault.pods if p.rank // sizes.rack in windows}
+        why = f"{waited}: all pods of logical racks with a faulty node are deleted"
     if sessions >= SUPER_POD_STAGE and "sp-block" in job.annotations:
         for pods in former_blocks(fault, sizes.block).values():
             if any(p in faulty for p in pods):
                 ranks |= {p.rank for p in pods}
-        return (
-            ranks,
-            f"{count(sessions, 'pending session')}: all pods of logical SuperPoDs with a faulty node are deleted",
-        )
-    windowed = sizes.rack > 1 and (by_process or "sp-block" in job.annotations)
-    if RACK_STAGE <= sessions < SUPER_POD_STAGE and windowed:
-        windows = {rank // sizes.rack for rank in ranks}
-        ranks = {p.rank for p in fault.pods if p.rank // sizes.rack in windows}
-        return ranks, f"{count(sessions, 'pending session')}: all pods of logical racks with a faulty node are deleted"
-    return ranks, f"{count(sessions, 'pending session')}: only the pods on faulty nodes are deleted"
+        why = f"{waited}: all pods of logical SuperPoDs with a faulty node are deleted"
+    return ranks, why
 
 
 def former(fault: Fault, step: Recovery, size: int) -> Former:

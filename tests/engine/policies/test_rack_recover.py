@@ -138,6 +138,15 @@ def test_master_window_and_block():
     assert block.metrics["lostPods"] == 8
 
 
+def test_master_window_counts_beyond_stage_two():
+    # an earlier soft placement: rank 3 is in group 8, rank 0 in group 0, but both are in the first window of 4 ranks
+    job = job_of(8, sp=64, ra=32, soft=True, labels=POD)
+    earlier = "0: S0/r0:n0-1; 8: S0/r1:n0-3; 7: S1/r1:n0-1"
+    result = recover("S0/r2:n0-7", earlier, job, [3], 7)
+    assert blocks(result) == expected("0: S0/r2:n0-7")
+    assert result.metrics["lostPods"] == 8
+
+
 def test_recover_policy_path_pod_deletes_faulty_pods_only():
     job = job32(annotations={"huawei.com/recover_policy_path": "pod"})
     # stage 2 without deleted neighbours: the origin rack has one node (< 4), the smallest rack with 4 takes the pod
