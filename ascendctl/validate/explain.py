@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from ascendctl.validate.catalogue import FAMILIES, TITLES, all_rules, family, find_rule, outcome_of
+from ascendctl.validate.fields import FIELDS
 from ascendctl.validate.keys import ALL_KEYS, PLACES, Key, by_name, nearest_key
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule
@@ -57,13 +58,17 @@ Topic: TypeAlias = RuleTopic | KeyTopic | FamilyTopic
 
 
 def explain(term: str) -> list[Topic]:
-    """The topics of a rule id (any case), a family or a key with or without prefix; empty if nothing is known."""
+    """The topics of a rule id (any case), a family, a key with or without prefix, or a field such as minAvailable;
+    empty if nothing is known."""
     upper = term.upper()
     rule = find_rule(upper)
     if rule is not None:
         return [RuleTopic(rule, TITLES[upper.partition("-")[0]], outcome_of(rule))]
     if upper in FAMILIES:
         return [FamilyTopic(upper, TITLES[upper], tuple(sorted(family(upper).values(), key=lambda r: r.id)))]
+    if term.removeprefix("spec.") in FIELDS:
+        key, places = FIELDS[term.removeprefix("spec.")]
+        return [KeyTopic(key, places, rules_of(term.removeprefix("spec.")))]
     rows = by_name().get(term) or tuple(key for key in ALL_KEYS if key.name.rpartition("/")[2] == term)
     return [KeyTopic(row, PLACES.get(row.group, ()), rules_of(row.name)) for row in rows]
 
@@ -71,7 +76,7 @@ def explain(term: str) -> list[Topic]:
 def suggest(term: str) -> str:
     """What was probably meant by a term that `explain` does not know; "" if nothing is near."""
     rule = nearest(term.upper(), [rule.id for rule in all_rules()], 1)
-    return rule or nearest_key(term) or nearest(term, [key.name for key in ALL_KEYS])
+    return rule or nearest_key(term) or nearest(term, [*(key.name for key in ALL_KEYS), *FIELDS])
 
 
 def rules_of(key: str) -> tuple[str, ...]:

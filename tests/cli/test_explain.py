@@ -131,3 +131,20 @@ def test_a_node_of_a_dump() -> None:
 def test_how_nodes_cannot_be_asked_for(words: list[str], message: str) -> None:
     result = CliRunner().invoke(command, words)
     assert result.exit_code == 2 and message in result.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("term", "parts"),
+    [
+        ("minAvailable", ("$.spec.runPolicy.schedulingPolicy.minAvailable", "$.spec.minMember", "ACJ-14", "Pending")),
+        ("spec.queue", ("$.spec.runPolicy.schedulingPolicy.queue", "scheduling.volcano.sh/queue-name", "SCH-03")),
+        ("schedulerName", ("$.spec.template.spec.schedulerName", "default scheduler")),
+        ("replicas", ("$.spec.replicaSpecs.<Type>.replicas", "$.spec.parallelism")),
+        ("minResources", ("$.spec.minResources", "ACJ-16")),
+        ("huawei.com/ub_rdma", ("hostNetwork", "ENV-06")),
+        ("huawei.com/Ascend310P-VPro", ("without Volcano",)),
+    ],
+)
+def test_fields_whose_place_depends_on_the_kind(term: str, parts: tuple[str, ...]) -> None:
+    text = explain(term)
+    assert all(part in text for part in parts), text
