@@ -18,6 +18,7 @@ from tests.validate.manifests import (
     pod,
     rules,
     said,
+    template,
     volcano_job,
 )
 
@@ -171,6 +172,38 @@ def test_hints_name_the_policies_by_product() -> None:
     hint = next(f.hint for f in findings(job) if f.rule == "SEL-02")
     assert "chip8-node8 (Atlas 850, standard cluster)" in hint
     assert "chip8-node8-ra64-sp (Atlas 950 SuperPoD)" in hint
+
+
+@pytest.mark.parametrize(
+    ("resource", "policy", "value", "meant"),
+    [
+        (NPU, "chip8-node8", "ascend-a5", "ascend-npu"),
+        (A910, "chip8-node8", "ascend910", "ascend-910b"),
+        (A910, "chip4-node4", "ascend-910c", "ascend-910"),
+    ],
+)
+def test_an_unknown_ring_controller_names_the_one_of_the_product(
+    resource: str, policy: str, value: str, meant: str
+) -> None:
+    labels = {"/metadata/labels/ring-controller.atlas": value}
+    job = change(volcano_job(), {**labels, "/metadata/annotations/huawei.com~1schedule_policy": policy,
+                                 f"{TASK}/template": template("main", 4, resource, restartPolicy="Never")})  # fmt: skip
+    (found,) = [finding for finding in findings(job) if finding.rule == "SEL-11"]
+    assert found.hint == f"write {meant}"
+
+
+def test_a_launcher_without_npus_may_run_anywhere() -> None:
+    launcher = template("launch", restartPolicy="Never")
+    del launcher["spec"]["containers"][0]["resources"], launcher["spec"]["containers"][0]["env"]
+    changes = {
+        "/spec/tasks/1": {"name": "launch", "replicas": 1, "template": launcher},
+        "/spec/minAvailable": 3,
+        f"{TASK}/template/spec/nodeSelector": {"accelerator-type": "module-910b-8"},
+    }
+    job = change(volcano_job(), changes)
+    assert "SCH-07" not in rules(job)
+    arch = {"/spec/tasks/1/template/spec/nodeSelector": {"host-arch": "huawei-x86"}}
+    assert said(change(job, arch))["SCH-07", "$.spec.tasks[1].template.spec.nodeSelector"] == "warning"
 
 
 RESOURCES = """apiVersion: v1

@@ -290,8 +290,9 @@ def _hosts(job: Job, index: int, role: Role, cluster: Any) -> Iterator[Violation
 
 
 def _selectors(job: Job) -> Iterator[Violation]:
-    """SCH-07."""
-    roles = [(i, role) for i, role in enumerate(job.roles) if role.replicas] if job.resource else []
+    """SCH-07. A pod without NPUs and without a selector may run anywhere, before a fault and after it."""
+    asking = [(i, role) for i, role in enumerate(job.roles) if role.replicas and (role.is_npu or role.selector)]
+    roles = asking if job.resource else []
     for i, role in roles[1:]:
         if dict(role.selector) != dict(roles[0][1].selector):
             values = {"role": roles[0][1].name, "other": role.name}

@@ -358,7 +358,9 @@ def _ring(job: Job, product: str) -> Iterator[Violation]:
     if "|" in value:
         why, advice = "joined from different values of job and pods", "give it one value"
     elif value not in RINGS:
-        why, advice = f"known are {', '.join(RINGS)}", "write the value of the product"
+        fitting = {item.ring_controller for item in products_of(job)} - {""}
+        meant = fitting.pop() if len(fitting) == 1 else nearest(value, RINGS)
+        why, advice = f"known are {', '.join(RINGS)}", f"write {meant}" if meant else "write the value of the product"
     elif known is not None and wanted and value != wanted:
         why, advice = f"but {known.title} has {wanted}", f"write {wanted}"
     else:
