@@ -51,10 +51,27 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Exit codes: 0 fine; 1 findings, or no place; 2 wrong usage or unreadable input.",
 )
-@click.version_option(__version__, "--version", prog_name="ascendctl", message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, help="Show the versions and exit.",
+    callback=lambda ctx, param, wanted: _print_versions(ctx) if wanted else None,
+)  # fmt: skip
 def cli() -> None:
     """Validate job manifests for Huawei Ascend NPU clusters, and dry-run where Volcano with MindCluster would place
     them, from exported YAML alone: the program never opens a network connection."""
+
+
+def _print_versions(ctx: click.Context) -> None:
+    """The program, how many rules it knows, the drafts and formats it speaks, the plugin versions it models."""
+    from ascendctl.engine.result import API_VERSION
+    from ascendctl.snapshot.profiles import PROFILES
+    from ascendctl.validate.catalogue import all_rules
+
+    click.echo(f"ascendctl {__version__}")
+    click.echo(
+        f"{len(all_rules())} rules; schemas: JSON Schema 2020-12; documents: {API_VERSION}; "
+        f"scheduler plugin {next(iter(PROFILES))} to {next(reversed(PROFILES))}"
+    )
+    ctx.exit()
 
 
 def run() -> None:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 DIMENSIONS = ("tp", "cp", "ep", "dp", "pp")
 """Innermost first, the order that the frameworks use by default."""
 HEAVY = ("tp", "cp", "ep")
-TIERS = ("T0", "T1", "T2", "T3", "T4", "T5", "TX")
-"""Inside a node; UB inside a rack; UB; RoCE inside a SuperPoD; one leaf switch; spine; RoCE, leaf switches unknown."""
 TIER_NAMES = {
     "T0": "inside a node",
     "T1": "UB inside a rack",
@@ -23,6 +21,7 @@ TIER_NAMES = {
     "T5": "RoCE over the spine",
     "TX": "RoCE",
 }
+"""Links from the fastest to the slowest; TX where leaf switches are unknown."""
 Ids = NDArray[np.int32]
 
 

@@ -10,9 +10,6 @@ from importlib import import_module
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.yamlio.document import FieldPath, format_path
 
-EDITION = "288"
-"""Edition of the rule table: how many rules it has."""
-
 FAMILIES = {
     "DOC": "doc", "K8S": "k8s", "SCH": "sch", "ACJ": "acj", "VCJ": "vcj", "PGR": "pgr", "WLD": "wld", "INF": "inf",
     "EXT": "ext", "RES": "counts resources", "SEL": "selection", "SPB": "superpod", "RAB": "rack", "MLV": "multilevel",
