@@ -22,8 +22,8 @@ PINS = ("auto", "hostname", "nodename", "set", "annotate")
 @click.option(
     "--pin", type=click.Choice(PINS), default="auto", show_default=True,
     help="auto: what fits kind and policy; hostname: one node where a template has one, Volcano Jobs split into a task "
-    "a rank; set: a set of nodes a template; nodename: bare Pods past the scheduler, with their NPUs; annotate: only "
-    "the plan record.",
+    "a rank, StatefulSets into a set a rank; set: a set of nodes a template; nodename: bare Pods past the scheduler, "
+    "with their NPUs; annotate: only the plan record.",
 )  # fmt: skip
 @click.option(
     "--pods", is_flag=True,

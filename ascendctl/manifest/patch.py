@@ -18,6 +18,7 @@ from ascendctl.manifest.patch_edits import Edits, edits_of
 from ascendctl.manifest.patch_fields import HostNames
 from ascendctl.manifest.patch_gang import gang_edits, is_gang
 from ascendctl.manifest.patch_pins import Note, PatchError, Pin, Target, choose_pins, target_of
+from ascendctl.manifest.patch_sets import is_split_by_rank, rank_sets
 from ascendctl.manifest.patch_spare import spare_nodes
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.yamlio.document import Document, FieldPath
@@ -117,15 +118,20 @@ def _patched(run: _Run, spare: Mapping[int, frozenset[str]]) -> tuple[list[str],
     texts = [text for _, text in run.files]
     if run.pods:
         texts = _expanded(run, texts, notes)
+    split = [] if run.pods else [target for target in run.targets if is_split_by_rank(target, run.mode)]
     for target in () if run.pods else run.targets:
+        if target in split:
+            continue
         for document, edits in _edits(run, target, spare.get(id(target), frozenset()), notes):
             place = places[id(document)]
             texts[place.file] = apply(texts[place.file], place, edits, target.title)
+    if split:
+        texts = _with(run, texts, {id(target.document): _rank_sets(run, target, notes) for target in split})
     if run.mode != "annotate" or run.pods:
         from ascendctl.manifest.patch_check import check
 
         after = [(name, text) for (name, _), text in zip(run.files, texts, strict=True)]
-        notes += check(run.files, after, run.targets, run.cluster, run.mode)
+        notes += check(run.files, after, run.targets, run.cluster, run.mode, run.pods)
     return texts, _joined(notes)
 
 
@@ -145,7 +151,6 @@ def _joined(notes: Sequence[Note]) -> list[Note]:
 def _expanded(run: _Run, texts: list[str], notes: list[Note]) -> list[str]:
     """The texts with every workload replaced by bare Pods."""
     from ascendctl.manifest.patch_pods import pod_objects, rank_table_map
-    from ascendctl.manifest.patch_stream import replaced
 
     by_name = run.mode == "nodename"
     made: dict[int, list[dict[str, Any]]] = {}
@@ -154,6 +159,18 @@ def _expanded(run: _Run, texts: list[str], notes: list[Note]) -> list[str]:
         found = pod_objects(target, run.cluster, run.names, by_name, notes)
         found += rank_table_map(target, run.cluster, notes) if by_name else []
         made[id(target.document)] = found
+    return _with(run, texts, made)
+
+
+def _rank_sets(run: _Run, target: Target, notes: list[Note]) -> list[dict[str, Any]]:
+    choose_pins(target, run.cluster, "annotate")
+    return rank_sets(target, run.names, notes)
+
+
+def _with(run: _Run, texts: list[str], made: Mapping[int, list[dict[str, Any]]]) -> list[str]:
+    """The texts with some documents, by id, replaced by other objects."""
+    from ascendctl.manifest.patch_stream import replaced
+
     new: list[dict[int, list[Any]]] = [{} for _ in texts]
     changed = {(p.file, p.document.index) for p in run.documents if id(p.document) in made}
     for place in run.documents:

@@ -9,16 +9,22 @@ from ascendctl.engine.sequence import place_in_order
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.load import jobs_of
 from ascendctl.manifest.patch_pins import Note, PatchError, Seat, Target
+from ascendctl.manifest.patch_sets import is_split_by_rank
 from ascendctl.snapshot.cluster import Cluster
 
 Files = Sequence[tuple[str, str]]
 
 
-def check(before: Files, after: Files, targets: Sequence[Target], cluster: Cluster, mode: str) -> list[Note]:
-    """Remarks on differences between the plan and what the patched manifests get. Raises PatchError (P-11) if a job
-    would stand elsewhere, (P-12) if a rule fires that the manifest did not break before."""
+def check(
+    before: Files, after: Files, targets: Sequence[Target], cluster: Cluster, mode: str, pods: bool = False
+) -> list[Note]:
+    """Remarks on differences between the plan and what the patched manifests get; `pods`: they are bare Pods.
+
+    Raises PatchError (P-11) if a job would stand elsewhere, (P-12) if a rule fires that the manifest did not break
+    before.
+    """
     _validate(before, after)
-    return _replay(after, targets, cluster, mode)
+    return _replay(after, targets, cluster, mode, pods)
 
 
 def _validate(before: Files, after: Files) -> None:
@@ -35,7 +41,7 @@ def _validate(before: Files, after: Files) -> None:
             raise PatchError([Note("error", "P-12", message, finding.object or name)])
 
 
-def _replay(after: Files, targets: Sequence[Target], cluster: Cluster, mode: str) -> list[Note]:
+def _replay(after: Files, targets: Sequence[Target], cluster: Cluster, mode: str, pods: bool) -> list[Note]:
     from ascendctl.manifest.patch import read_files
 
     jobs = jobs_of(place.document for place in read_files(after))
@@ -44,14 +50,16 @@ def _replay(after: Files, targets: Sequence[Target], cluster: Cluster, mode: str
     notes: list[Note] = []
     for target in targets:
         for job in target.jobs:
-            again, result = next(got)
-            if not target.ranked:
-                continue
             wanted = sorted((s for seats in target.seats for s in seats if s.job == job.name), key=lambda s: s.rank)
-            if not isinstance(result, Placement):
-                message = f"the patched manifest would find no place: {result.code}: {result.message}"
-                raise PatchError([Note("error", "P-11", message, target.title)], target)
-            notes += _compare(target, wanted, _seats(again, result), mode)
+            found: list[Seat] = []
+            for _ in wanted if is_split_by_rank(target, mode) and not pods else (job,):
+                again, result = next(got)
+                if target.ranked and not isinstance(result, Placement):
+                    message = f"the patched manifest would find no place: {result.code}: {result.message}"
+                    raise PatchError([Note("error", "P-11", message, target.title)], target)
+                found += _seats(again, result) if isinstance(result, Placement) else ()
+            if target.ranked:
+                notes += _compare(target, wanted, sorted(found, key=lambda seat: seat.rank), mode)
     return notes
 
 

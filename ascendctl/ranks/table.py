@@ -90,12 +90,17 @@ def _remarks(job: Job) -> list[str]:
         notes.append(f"the operator writes no table 2.0 for a job with pods without NPUs ({', '.join(helpers)})")
     if job.kind in ("Job", "Pod"):
         notes.append(f"the operator writes no rank table for kind {job.kind}")
-    elif job.kind != "AscendJob" and RING_LABEL not in object_labels(job) and not _has_volume(job):
+    elif not writes_table(job):
         notes.append(
             f"the operator writes no rank table: {job.kind} {job.name} has neither label {RING_LABEL} nor a volume "
             "named ranktable"
         )
     return notes
+
+
+def writes_table(job: Job) -> bool:
+    """True if the operator would write a rank table for a workload of this kind, if its pods have NPUs (§4.2)."""
+    return job.kind == "AscendJob" or RING_LABEL in object_labels(job) or _has_volume(job)
 
 
 def _has_volume(job: Job) -> bool:

@@ -1,0 +1,122 @@
+"""One StatefulSet a rank (chapter 50 §6.4, §6.6 g)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ascendctl import load_jobs, load_snapshot, place, validate
+from ascendctl.engine.result import Placement
+from ascendctl.manifest.patch import patch_texts
+from ascendctl.manifest.patch_pins import PatchError
+from ascendctl.yamlio.read import read_documents
+from tests.ranks.world import a2, a3
+
+SET = """\
+# the service's own set
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: srv}
+spec:
+  serviceName: srv
+  replicas: 2
+  ordinals: {start: 3}
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {app: srv}}
+  template:
+    metadata:
+      labels: {app: srv}
+      annotations: {huawei.com/schedule_policy: POLICY, huawei.com/schedule_minAvailable: "2"}
+    spec:
+      schedulerName: volcano
+      nodeSelector: {accelerator-type: SELECTOR}
+      containers:
+      - name: ascend
+        image: registry.local/s:1
+        resources: {requests: {huawei.com/Ascend910: NPUS}, limits: {huawei.com/Ascend910: NPUS}}
+"""
+
+
+def manifest(policy: str = "chip8-node8", selector: str = "module-910b-8", npus: int = 8) -> str:
+    return SET.replace("POLICY", policy).replace("SELECTOR", selector).replace("NPUS", str(npus))
+
+
+def sets(text: str, nodes: Any = None) -> list[dict[str, Any]]:
+    patched = patch_texts([("a.yaml", text)], nodes or a2("a", "b"), mode="hostname").files[0][2]
+    return [document.value for document in read_documents(patched)]
+
+
+def test_each_pod_gets_a_set_of_its_own() -> None:
+    first, second = sets(manifest())
+    for value, rank, node in ((first, 3, "a"), (second, 4, "b")):
+        spec, template = value["spec"], value["spec"]["template"]
+        assert value["metadata"]["name"] == f"srv-r{rank}"
+        assert (spec["replicas"], spec["ordinals"], spec["serviceName"]) == (1, {"start": rank}, "srv")
+        labels = {"app": "srv", "ascendctl.io/rank": str(rank)}
+        assert spec["selector"] == {"matchLabels": labels}
+        assert template["metadata"]["labels"] == labels
+        assert template["metadata"]["annotations"]["huawei.com/schedule_minAvailable"] == "1"
+        assert template["spec"]["nodeSelector"]["kubernetes.io/hostname"] == f"h-{node}"
+
+
+def test_the_sets_land_where_the_pods_did_and_are_patched_once() -> None:
+    cluster = a2("a", "b", "c")
+    patch = patch_texts([("a.yaml", manifest())], cluster, mode="hostname")
+    text = patch.files[0][2]
+    jobs = load_jobs(text)
+    found = [(job.pods[0].name, job.pods[0].rank, place(job, cluster)) for job in jobs]
+    assert all(isinstance(result, Placement) for _, _, result in found)
+    assert [(name, rank, result.pods[0].node) for name, rank, result in found] == [
+        ("srv-r3-3", 3, "a"), ("srv-r4-4", 4, "b"),
+    ]  # fmt: skip
+    assert [f.rule for f in validate(text) if f.severity == "error"] == []
+    assert patch_texts([("a.yaml", text)], cluster, mode="hostname").files[0][2] == text
+    assert any("no gang" in note.message for note in patch.notes)
+
+
+def test_other_documents_of_the_file_stay() -> None:
+    text = "# one\nkind: Service\napiVersion: v1\nmetadata: {name: srv}   # kept\n---\n" + manifest()
+    patched = patch_texts([("a.yaml", text)], a2("a", "b"), mode="hostname").files[0][2]
+    assert patched.startswith("# one\nkind: Service\napiVersion: v1\nmetadata: {name: srv}   # kept\n---\n")
+    assert patched.count("kind: StatefulSet") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "cluster", "message"),
+    [
+        (
+            manifest("chip2-node16-sp", "module-a3-16-super-pod", 16).replace(
+                "huawei.com/schedule_minAvailable", "sp-block: '32', huawei.com/schedule_minAvailable"
+            ),
+            a3(a=1, b=1),
+            "plans all pods together",
+        ),
+        (manifest() + "  volumeClaimTemplates: [{metadata: {name: data}}]\n", a2("a", "b"), "volumeClaimTemplates"),
+        (
+            manifest().replace("{name: srv}", "{name: srv, labels: {ring-controller.atlas: ascend-910b}}"),
+            a2("a", "b"),
+            "rank table",
+        ),
+    ],
+)
+def test_sets_that_cannot_be_split(text: str, cluster: Any, message: str) -> None:
+    with pytest.raises(PatchError, match=message):
+        patch_texts([("a.yaml", text)], cluster, mode="hostname")
+
+
+def test_the_default_stays_a_set_of_nodes() -> None:
+    (value,) = [d.value for d in read_documents(patch_texts([("a.yaml", manifest())], a2("a", "b")).files[0][2])]
+    terms = value["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    assert value["metadata"]["name"] == "srv" and terms and value["spec"]["replicas"] == 2
+
+
+def test_a_sample() -> None:
+    folder = Path(__file__).parents[2] / "samples" / "a2"
+    text = (folder / "statefulset-2x4.yaml").read_text(encoding="utf-8")
+    cluster = load_snapshot(str(folder / "dump"))
+    found = sets(text, cluster)
+    assert [value["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/hostname"] for value in found] == [
+        "a2-03", "a2-02",
+    ]  # fmt: skip
