@@ -68,7 +68,7 @@ def command(
         raise SystemExit(common.EXIT_FINDINGS) from None
     if not quiet:
         click.echo(f"info: version {table.version}: {printable(table.reason)}", err=True)
-        for note in table.notes:
+        for note in table.notes + _summary_remarks(job, outputs):
             click.echo(f"warning: {printable(note)}", err=True)
     common.emit(outputs, lambda name: _render(job, pods, cluster, table, name, pretty))
 
@@ -102,6 +102,14 @@ def _placed(jobs: list[Any], wanted: str | None, cluster: Any, placement: str | 
         click.echo(render(result), err=True)
         raise SystemExit(common.EXIT_FINDINGS)
     return job, result.pods
+
+
+def _summary_remarks(job: Any, outputs: list[tuple[str, str]]) -> tuple[str, ...]:
+    if all(name != "summary" for name, _ in outputs):
+        return ()
+    from ascendctl.ranks.summary import summary_remark
+
+    return tuple(filter(None, (summary_remark(job),)))
 
 
 def _pick(jobs: list[Any], wanted: str | None) -> int:

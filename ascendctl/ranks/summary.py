@@ -29,6 +29,15 @@ def job_summary(job: Job, pods: Sequence[PlacedPod], cluster: Cluster) -> list[d
     return [_map(job, ranked, cluster, part, i, len(slices)) for i, part in enumerate(slices)]
 
 
+def summary_remark(job: Job) -> str:
+    """How ClusterD would treat a workload of this kind differently; "" if it would not."""
+    if job.kind == "Pod":
+        return "ClusterD publishes no job-summary for pods without an owner"
+    if job.kind == "Deployment":
+        return f"ClusterD names the ConfigMap after the ReplicaSet: job-summary-{job.name}-<hash>"
+    return ""
+
+
 def _counted(job: Job, ranked: Sequence[RankedPod]) -> list[RankedPod]:
     """Pods whose rank ClusterD accepts."""
     given = [parse_go_int(role.annotations.get(MIN_AVAILABLE, "")) or 0 for role in job.roles]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from ascendctl import load_snapshot
 from ascendctl.ranks import summary
-from ascendctl.ranks.summary import job_summary
+from ascendctl.ranks.summary import job_summary, summary_remark
 from tests.ranks.test_table_examples import levels_950
 from tests.ranks.world import NPU, a2, a3, acjob, objects, placed, vcjob, with_levels
 
@@ -83,3 +84,12 @@ def test_ranks_beyond_the_gang_are_left_out() -> None:
     job, found = placed(text, where)
     (made,) = job_summary(job, found.pods, where)
     assert json.loads(made["data"]["hccl.json"])["server_count"] == "1"
+
+
+def test_kinds_that_clusterd_treats_otherwise() -> None:
+    """The name is that of the PodGroup's owner: a ReplicaSet's for a Deployment, nothing for bare Pods."""
+    where = a2("a")
+    job, _ = placed(vcjob({"w": (1, 8)}), where)
+    assert summary_remark(job) == ""
+    assert "no job-summary" in summary_remark(replace(job, kind="Pod"))
+    assert "job-summary-demo-vc-<hash>" in summary_remark(replace(job, kind="Deployment"))
