@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from ascendctl.yamlio import compose, read
 from ascendctl.yamlio.errors import ReadError
 from ascendctl.yamlio.fast import load_documents, load_objects
+from ascendctl.yamlio.inputs import read_bytes
 from ascendctl.yamlio.read import read_documents
 
 
@@ -182,3 +185,24 @@ def test_messages_show_no_control_characters() -> None:
         for document in read_documents(text):
             for problem in document.problems:
                 assert problem.message.isprintable()
+
+
+def test_gzip_bombs(tmp_path: Path) -> None:
+    """100 MB of nothing in 100 KB: reading stops at the limit, and so does the memory."""
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(bytes(100 << 20)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReadError, match="unpacks to more than 4 MiB"):
+            read_bytes(path, limit=4 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+    path.write_bytes(gzip.compress(b"kind: List")[:-9])
+    with pytest.raises(ReadError, match="cut off"):
+        read_bytes(path)
+    path.write_bytes(b"\x1f\x8b" + b"x" * 50)
+    with pytest.raises(ReadError, match="not readable as gzip"):
+        read_bytes(path)
+    with pytest.raises(ReadError, match="larger than 0 MiB"):
+        read_bytes(__file__, limit=100)
