@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.result import Placement
 from ascendctl.manifest.job import Job
-from ascendctl.ranks.groups import Parallel, Servers, as_ids, judge, parse_parallel
+from ascendctl.ranks.groups import HEAVY, Parallel, Servers, as_ids, judge, parse_parallel
 from ascendctl.ranks.order import RankedPod, broken_groups, ranked_pods
 from ascendctl.ranks.quality import (
     Cut,
+    block_size,
     breaks,
     cut,
     lost_share,
     physical_pairs,
+    recommended_block,
+    renumbered,
     spanning,
     split_superpods,
     superpod_score,
@@ -82,6 +85,8 @@ def network_quality(job: Job, pods: Sequence[RankedPod], cluster: Cluster, paral
     problem = broken or bool(found.get("ubClaimedAcross"))
     if has_superpods:
         found["ranksContiguous"] = not broken and not breaks(superpods)
+        if breaks(superpods):
+            found["contiguousOrder"] = [pods[i].rank for i in renumbered(superpods)]
     if parallel:
         sizes = parse_parallel(parallel, len(pods) * len(pods[0].chips))
         racks = as_ids([int(cluster.rack[pod.node]) if job.resource == NPU else -1 for pod in pods])
@@ -90,7 +95,25 @@ def network_quality(job: Job, pods: Sequence[RankedPod], cluster: Cluster, paral
             cluster.leaves is not None,
         )  # fmt: skip
         found["parallel"] = _parallel(servers, sizes, problem)
+        if has_superpods and len(pods) > 1:
+            found["parallel"] |= _sizing(sizes, len(pods[0].chips), len(pods), cluster)
     return found
+
+
+def _sizing(sizes: Parallel, npus: int, servers: int, cluster: Cluster) -> dict[str, Any]:
+    """The smallest and the recommended sp-block for the tp, cp, ep groups; empty where these are not the innermost
+    dimensions, or do not divide a server."""
+    used = [name for name in sizes.order if sizes.sizes.get(name, 1) > 1]
+    tp, cp, ep = heavy = [sizes.sizes.get(name, 1) for name in HEAVY]
+    count = sum(size > 1 for size in heavy)
+    if not count or not set(used[:count]) <= set(HEAVY):
+        return {}
+    largest = int(np.bincount(cluster.superpod[cluster.superpod >= 0]).max(initial=0))
+    try:
+        _, smallest = block_size(tp, cp, ep, npus)
+        return {"spBlock": {"smallest": smallest, "recommended": recommended_block(tp, cp, ep, npus, servers, largest)}}
+    except ValueError:
+        return {}
 
 
 def _cut(one: Cut, superpods: Sequence[int]) -> dict[str, Any]:

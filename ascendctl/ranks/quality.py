@@ -121,6 +121,14 @@ def block_size(tp: int, cp: int, ep: int, npus: int) -> tuple[int, int]:
     return servers, servers * npus
 
 
+def recommended_block(tp: int, cp: int, ep: int, npus: int, servers: int, largest: int) -> int:
+    """The sp-block to write (§7.5): the largest whole number of heavy blocks that divides a job of so many servers and
+    fits the largest SuperPoD (in servers); 0 if there is none. Raises ValueError as `block_size`."""
+    step, _ = block_size(tp, cp, ep, npus)
+    fitting = [n for n in range(step, min(servers, largest) + 1, step) if servers % n == 0]
+    return fitting[-1] * npus if fitting else 0
+
+
 def superpod_score(capacities: Sequence[int], used: Sequence[int]) -> tuple[float, float]:
     """(A, A/110): the article's fragment score of a cluster of SuperPoDs (§7.6); 110 means that every touched SuperPoD
     is full. `used` counts busy nodes. Units without any count worse than any used one (chapter 22 §8.6)."""

@@ -73,7 +73,9 @@ def _contiguity(network: Mapping[str, Any]) -> str:
         return "follow each other in every SuperPoD"
     broken = network.get("physical", {}).get("brokenSuperPods") or []
     where = f" in SuperPoD {some([str(one) for one in broken])}" if broken else ""
-    return f"do not follow each other{where}"
+    order = network.get("contiguousOrder")
+    better = f"; in the order {some([str(rank) for rank in order], 32)} they would" if order else ""
+    return f"do not follow each other{where}{better}"
 
 
 def _leaves(network: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -112,7 +114,18 @@ def _groups(parallel: Mapping[str, Any]) -> str:
 def _verdict(parallel: Mapping[str, Any], color: bool) -> str:
     word = paint(parallel["verdict"], _STYLES[parallel["verdict"]], color)
     inferred = f"; dp {parallel['sizes'].get('dp', 1)} fills the job" if parallel["dpInferred"] else ""
-    return (
+    verdict = (
         f"{word}: {parallel['heavy']:.1%} of the tp, cp, ep groups and {parallel['light']:.1%} of the dp, pp groups "
         f"leave UB{inferred}"
+    )
+    return verdict + _sizing(parallel.get("spBlock") or {})
+
+
+def _sizing(block: Mapping[str, int]) -> str:
+    if not block:
+        return ""
+    text = f"\nsp-block {block['smallest']} is the smallest that keeps each tp, cp, ep group in one logical SuperPoD"
+    best = block["recommended"]
+    return text + (
+        f"; {best} suits this job best" if best else "; no multiple of it divides the job and fits a SuperPoD"
     )

@@ -113,3 +113,27 @@ def test_text() -> None:
     assert any("ranks 0-1 | 2-3" in line for line in lines)
     assert any(line.split()[:3] == ["ep", "2", "32"] for line in lines)
     assert render({}) == ""
+
+
+def test_sizing_rule_and_order_of_ranks() -> None:
+    """Four servers a0 b0 a1 b1 of two SuperPoDs of two: tp * ep = 32 takes two servers (§7.5); ranks 0, 2, 1, 3 would
+    follow each other (§7.3)."""
+    where = a3(a0=1, a1=1, b0=2, b1=2)
+    text = acjob({"Master": (1, 16), "Worker": (3, 16)}, annotations='sp-block: "16"', **SP)
+    job, found = placed(text, where)
+    nodes = ["a0", "b0", "a1", "b1"]
+    pods = tuple(PlacedPod(p.name, p.role, i, nodes[i], p.npus, p.annotations) for i, p in enumerate(found.pods))
+    metrics = network_metrics(job, Placement(JobHead("demo", "default", "AscendJob"), pods), where, "tp=16,ep=2")
+    network = metrics["network"]
+    assert (network["ranksContiguous"], network["contiguousOrder"]) == (False, [0, 2, 1, 3])
+    assert network["parallel"]["spBlock"] == {"smallest": 32, "recommended": 32}
+    shown = render(metrics)
+    assert "in the order 0, 2, 1, 3 they would" in shown
+    assert "sp-block 32 is the smallest that keeps each tp, cp, ep group in one logical SuperPoD; 32 suits" in shown
+
+
+@pytest.mark.parametrize("parallel", ["dp=2,pp=16", "tp=16,pp=2,order=pp:tp:dp", "tp=3,dp=8,pp=2"])
+def test_no_sizing_without_heavy_groups_inside(parallel: str) -> None:
+    where = a3(a0=1, a1=1) if "tp=3" not in parallel else a3(a0=1, a1=1, a2=1)
+    text = acjob({"Master": (1, 16), "Worker": (len(where.names) - 1, 16)}, annotations='sp-block: "16"', **SP)
+    assert "spBlock" not in measured(text, where, parallel)["network"]["parallel"]

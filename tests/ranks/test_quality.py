@@ -14,6 +14,7 @@ from ascendctl.ranks.quality import (
     cut,
     lost_share,
     physical_pairs,
+    recommended_block,
     renumbered,
     spanning,
     split_superpods,
@@ -105,6 +106,20 @@ def test_one_superpod_claimed_over_two() -> None:
 )
 def test_sizing(tp: int, cp: int, ep: int, npus: int, servers: int, block: int) -> None:
     assert block_size(tp, cp, ep, npus) == (servers, block)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "npus", "servers", "largest", "block"),
+    [
+        ((8, 1, 2), 8, 12, 8, 48),  # h = 2; 6 of 2, 4, 6 divides 12 and is the largest up to 8
+        ((8, 1, 2), 8, 12, 5, 32),  # 4 of them
+        ((16, 1, 4), 16, 8, 48, 128),  # h = 4; the whole job of 8
+        ((16, 1, 4), 16, 6, 48, 0),  # neither 4 nor 8 divides 6
+        ((4, 1, 2), 8, 3, 48, 24),  # a group a server
+    ],
+)
+def test_recommended_block(sizes: tuple[int, int, int], npus: int, servers: int, largest: int, block: int) -> None:
+    assert recommended_block(*sizes, npus, servers, largest) == block
 
 
 def test_a_heavy_block_below_a_server_divides_it() -> None:
