@@ -192,6 +192,8 @@ def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Vi
     options = context.options
     config, cluster = options.scheduler, options.snapshot
     yield from _superpod_advice(job, policy)
+    if cluster is not None and module in ("superpod", "rack"):
+        yield from _module("superpod").against(job, policy, cluster)
     yield from _module("rack").advise(job, policy, _rack_config(context))
     given = options.resource_levels is not None
     levels = config if given or cluster is not None else None

@@ -160,7 +160,7 @@ KINDS: list[Case] = [
     ("SCH-05", volcano_job(3), volcano_job(2), CLUSTER),
     ("SCH-06", change(volcano_job(), {"/spec/tasks/0/template/spec/nodeSelector": {"pool": "x"}}), volcano_job(), CLUSTER),
     ("SCH-08", [{**QUEUE, "spec": {"capability": {"cpu": 8}}}, volcano_job()],
-     [{**QUEUE, "spec": {"capability": {A910: 8}}}, volcano_job()], {}),
+     [{**QUEUE, "spec": {"capability": {A910: 16}}}, volcano_job()], {}),
     ("ACJ-03", labelled(ascend_job(), framework="tensorflow"), ascend_job(), {}),
     ("ACJ-06", change(MINDSPORE, {f"{SPECS}/Scheduler": DROP, "/spec/runPolicy/schedulingPolicy/minAvailable": 1}),
      MINDSPORE, {}),

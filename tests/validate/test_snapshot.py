@@ -76,6 +76,29 @@ def test_anti_affinity_needs_a_node_for_each_pod() -> None:
     assert "K8S-21" not in rules(change(deployment(4), {**labels, **limits}))
 
 
+SUPER_PODS = load_snapshot(str(Path(__file__).parents[2] / "samples" / "a3-superpod" / "dump"))
+"""Two SuperPoDs of 7 and 6 nodes; super-pod-size says 8."""
+
+
+@pytest.mark.parametrize(
+    ("block", "pods", "affinity", "severity"),
+    [("112", 7, "hard", ""), ("128", 8, "hard", "error"), ("128", 8, "soft", "warning")],
+)
+def test_a_block_beyond_the_largest_super_pod(block: str, pods: int, affinity: str, severity: str) -> None:
+    job = change(
+        volcano_job(pods, 16),
+        {
+            "/metadata/annotations": {"huawei.com/schedule_policy": "chip2-node16-sp", "sp-block": block},
+            "/metadata/labels": {"super-pod-affinity": affinity},
+        },
+    )
+    found = [finding for finding in findings(job, snapshot=SUPER_PODS) if finding.rule == "SPB-04"]
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    assert all("the largest SuperPoD of the snapshot has 7" in finding.message for finding in found)
+    assert all(finding.hint == "use at most sp-block 112" for finding in found)
+    assert "SPB-04" not in rules(job)
+
+
 def test_switch_affinity_needs_the_imported_topology() -> None:
     base = change(volcano_job(), {"/metadata/labels/tor-affinity": "normal-schema"})
     assert "TOR-02" in rules(base, snapshot=CLUSTER)

@@ -8,6 +8,7 @@ from typing import Any
 from ascendctl.manifest.attributes import COPIED_ANNOTATIONS
 from ascendctl.manifest.job import Job, Role
 from ascendctl.manifest.kinds import dig
+from ascendctl.manifest.quantity import whole
 from ascendctl.manifest.roles import NPU_PREFIX
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import dialect_of
@@ -93,7 +94,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "SCH-08",
         "warning",
-        "the queue limits resources without naming the job's NPU resource",
+        "the queue limits resources without naming the job's NPU resource, or allows fewer NPUs than the job asks for",
         "queue {name} sets capability without {resource}: some queue plugins read the gap as zero, others as unlimited",
         "add {resource} to capability",
         outcome="PEND-V",
@@ -198,7 +199,7 @@ def _reason(entry: Entry, pod: PodView) -> tuple[str, bool]:
 
 def check_job(job: Job, context: Context) -> Iterator[Violation]:
     """SCH-04 to 08 of one job."""
-    yield from _queue(job.queue, _queue_path(job), job.resource, context)
+    yield from _queue(job.queue, _queue_path(job), job.resource, job.npus, context)
     if context.options.snapshot is not None and job.resource:
         yield from _capacity(job, context.options.snapshot)
     yield from _selectors(job)
@@ -219,10 +220,11 @@ def group(entry: Entry, context: Context) -> Iterator[Violation]:
     if isinstance(name, str) and name:
         resources = entry.get("spec", "minResources")
         npu = next((key for key in resources if NPU_PREFIX in key), "") if isinstance(resources, Mapping) else ""
-        yield from _queue(name, ("spec", "queue"), npu, context)
+        total = whole(resources[npu]) if isinstance(resources, Mapping) and npu else 0
+        yield from _queue(name, ("spec", "queue"), npu, total or 0, context)
 
 
-def _queue(name: str, path: FieldPath, resource: str, context: Context) -> Iterator[Violation]:
+def _queue(name: str, path: FieldPath, resource: str, npus: int, context: Context) -> Iterator[Violation]:
     """SCH-04, SCH-08."""
     if name == "root":
         values = {"name": name, "problem": "is the root of all queues", "advice": "name a leaf queue"}
@@ -247,6 +249,11 @@ def _queue(name: str, path: FieldPath, resource: str, context: Context) -> Itera
     capability = dig(queue, ("spec", "capability"))
     if isinstance(capability, Mapping) and capability and resource and resource not in capability:
         yield Violation("SCH-08", path, {"name": name, "resource": resource})
+    limit = whole(capability.get(resource)) if isinstance(capability, Mapping) and resource else None
+    if limit is not None and npus > limit:
+        message = f"queue {name} allows {limit} {resource}, the job asks for {npus}: it stays Pending"
+        hint = f"ask for at most {limit}, or raise capability of the queue"
+        yield Violation("SCH-08", path, {}, message=message, hint=hint)
 
 
 def _capacity(job: Job, cluster: Any) -> Iterator[Violation]:

@@ -7,7 +7,8 @@ stops at the first failure. `advise` are the findings that keep no job from runn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ascendctl.manifest.job import Job
 from ascendctl.products import CATALOGUE
@@ -25,6 +26,9 @@ from ascendctl.validate.rules.superpod_checks import (
     single_pod_count,
     total_is_blocks,
 )
+
+if TYPE_CHECKING:
+    from ascendctl.snapshot.cluster import Cluster
 
 AFFINITY = "super-pod-affinity"
 A3_TYPES = ("module-a3-16", "module-a3-16-super-pod", "module-a3-8-super-pod")
@@ -292,6 +296,32 @@ def advise(job: Job, policy: str) -> list[Violation]:
         values = {"available": job.min_available, "pods": len(job.pods), "total": job.npus}
         found.append(Violation("SPB-17", job.source.path("min_available"), values))
     return found
+
+
+def against(job: Job, policy: str, cluster: Cluster) -> Iterator[Violation]:
+    """SPB-04 against the SuperPoDs of a snapshot: a logical one needs as many nodes in one of them."""
+    import numpy as np
+
+    npus = FAMILIES[policy].npus if policy in FAMILIES else 8
+    nodes, offering = max(1, job.sp_block // npus), cluster.resources.get(job.resource)
+    member = cluster.is_npu & (cluster.superpod >= 0)
+    if offering is None or not (member := member & (offering.capacity > 0)).any():
+        return
+    largest = int(np.unique(cluster.superpod[member], return_counts=True)[1].max())
+    if nodes > largest:
+        message = (
+            f"sp-block {job.sp_block} makes logical SuperPoDs of {nodes} nodes, the largest SuperPoD of the snapshot "
+            f"has {largest}{': the blocks will not be kept together' if is_soft(job) else ''}"
+        )
+        yield Violation(
+            "SPB-04", job.source.path("annotation", SP_BLOCK), {}, message=message,
+            severity="warning" if is_soft(job) else "", hint=f"use at most sp-block {largest * npus}", outcome="PEND-N",
+        )  # fmt: skip
+
+
+def is_soft(job: Job) -> bool:
+    """True if the job may leave its SuperPoDs."""
+    return job.labels.get(AFFINITY) == "soft"
 
 
 def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[Violation]:

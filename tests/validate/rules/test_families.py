@@ -296,7 +296,10 @@ def test_queues() -> None:
     assert rules(job) == []
     assert rules(queue(), job) == []
     assert said(queue(capability={"cpu": 8}), job) == {("SCH-08", "doc[1]:$.spec.queue"): "warning"}
-    assert rules(queue(capability={"cpu": 8, A910: 8}), job) == []
+    assert rules(queue(capability={"cpu": 8, A910: 16}), job) == []
+    (short,) = findings(queue(capability={"cpu": 8, A910: "15"}), job)
+    assert (short.rule, short.severity) == ("SCH-08", "warning")
+    assert "allows 15" in short.message and "asks for 16" in short.message
     assert rules(job, dumped={("Queue", "", "other"): {}}) == ["SCH-04"]
     assert rules(job, dumped={("Queue", "", "team"): {"status": {"state": "Closed"}}}) == ["SCH-04"]
     child = {("Queue", "", "team"): {}, ("Queue", "", "sub"): {"spec": {"parent": "team"}}}
