@@ -11,7 +11,7 @@ from ascendctl.engine.api import Result
 from ascendctl.engine.result import is_whole
 from ascendctl.engine.sequence import place_in_order
 from ascendctl.manifest.job import Job, PodSpec
-from ascendctl.manifest.kinds import POD, VC_JOB, kind_of, templates
+from ascendctl.manifest.kinds import POD, STATEFUL_SET, VC_JOB, kind_of, templates
 from ascendctl.manifest.lists import objects
 from ascendctl.manifest.load import jobs_of
 from ascendctl.manifest.patch_edits import Edits, edits_of
@@ -288,7 +288,7 @@ def _summary(target: Target, pins: Sequence[Pin], cluster: Cluster, mode: str) -
     if sets:
         advisory.append("which rank takes which node of a set")
     own_ranks = target.kind is VC_JOB and all(pin.split for pin in pins)
-    if own_ranks or is_gang(target):
+    if own_ranks or is_gang(target) or target.kind is STATEFUL_SET:
         enforced.append("rank numbers")
     by_name = mode == "nodename" and target.kind is POD
     (enforced if whole or by_name else advisory).append("NPU ids")

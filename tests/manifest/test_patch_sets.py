@@ -112,6 +112,13 @@ def test_the_default_stays_a_set_of_nodes() -> None:
     assert value["metadata"]["name"] == "srv" and terms and value["spec"]["replicas"] == 2
 
 
+def test_ordinals_enforce_the_ranks() -> None:
+    """§6.7: the rank numbers of a StatefulSet hold, which pod takes which node of the set is open."""
+    notes = patch_texts([("a.yaml", manifest())], a2("a", "b")).notes
+    (text,) = [note.message for note in notes if note.message.startswith("enforced")]
+    assert text == "enforced: a set of 2 nodes, rank numbers, NPU ids; advisory: which rank takes which node of a set"
+
+
 def test_a_sample() -> None:
     folder = Path(__file__).parents[2] / "samples" / "a2"
     text = (folder / "statefulset-2x4.yaml").read_text(encoding="utf-8")
