@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.select import ACCELERATOR_TYPE, Selection, select_policy
-from ascendctl.engine.wired.masks import ids
 from ascendctl.engine.wirings import WIRINGS, Ask
 from ascendctl.manifest.job import Job, PodSpec, Role, parse_go_int
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, Cluster
 from ascendctl.topology.affinity import AFFINITY_CONFIG, group_sizes
 from ascendctl.topology.leaf_states import LARGE_MODEL, LARGE_MODEL_PODS, node_servers
@@ -133,7 +133,7 @@ def _chips(running: _Running, cluster: Cluster) -> Iterator[Breach]:
         mask = int(cluster.pods.chips[row])
         ask = Ask(wiring, mask.bit_count(), len(running.rows) > 1)
         if not rule.fits(ask, np.array([mask], dtype=np.uint64))[0]:
-            held = ",".join(map(str, ids(mask)))
+            held = ",".join(map(str, chip_ids(mask)))
             yield _breach(running, cluster, "chips", [row], f"policy {policy} never gives a pod the chips {held}")
 
 
@@ -211,5 +211,5 @@ def _health(running: _Running, cluster: Cluster) -> Iterator[Breach]:
             yield _breach(running, cluster, "node-health", [row], "its node is unhealthy or about to be taken out")
         broken = held & int(columns.unhealthy[node]) if columns is not None else 0
         if broken:
-            chips = ",".join(map(str, ids(broken)))
+            chips = ",".join(map(str, chip_ids(broken)))
             yield _breach(running, cluster, "chip-health", [row], f"it holds the unhealthy chips {chips}")

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ascendctl.engine.predicate import refuse
 from ascendctl.engine.state import State, usable
-from ascendctl.engine.wired.masks import count, ids
+from ascendctl.engine.wired.masks import count
 from ascendctl.engine.wirings import WIRINGS, Ask, Wiring
+from ascendctl.snapshot.chip_lists import chip_ids
 
 CHECKED_IDS = ("module", "chip8-node16", "chip2-node16")
 """Policies that refuse a free list with chip ids beyond the node size; the reference misbehaves there (chapter 10 §11).
@@ -75,7 +76,7 @@ def pick_masks(w: Wiring, state: State, n: int, distributed: bool) -> NDArray[np
 def chip_order(w: Wiring, n: int, distributed: bool, free: int, chips: int) -> tuple[int, ...]:
     """Picked chips in the order in which the scheduler writes them. `free`: the node's usable chips before the pick."""
     order = getattr(_rule(w), "order", None)
-    return order(Ask(w, n, distributed), free, chips) if order else ids(chips)
+    return order(Ask(w, n, distributed), free, chips) if order else chip_ids(chips)
 
 
 def pick_chips(w: Wiring, state: State, node: int, n: int, distributed: bool) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from ascendctl.manifest.scale import with_replicas
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.affinity import AFFINITY_CONFIG, group_sizes
 from ascendctl.validate.rules.superpod_checks import SP_BLOCK
+from ascendctl.wording import counted
 
 Place = Callable[[Job, Cluster], Result]
 AFFINITY = "super-pod-affinity"
@@ -41,19 +42,15 @@ def supply(job: Job, cluster: Cluster) -> tuple[str, ...]:
     state, is_open = request.state, request.fixed_codes(lead) == ACCEPTED
     idle = np.where(is_open & state.fixed.idle_defined, np.maximum(state.idle, 0), 0)
     fit = request.codes_for(lead) == ACCEPTED
-    pods = ", ".join(f"{_count(asked[n], 'pod')} of {n}" for n in sorted(asked, reverse=True) if n)
-    where = f"{int(idle.sum())} on {_count(int(is_open.sum()), 'node')} open to the job"
-    spread = f"{int(idle.max(initial=0))} at most on one, {_count(int(fit.sum()), 'node')} with {most}"
+    pods = ", ".join(f"{counted(asked[n], 'pod')} of {n}" for n in sorted(asked, reverse=True) if n)
+    where = f"{int(idle.sum())} on {counted(int(is_open.sum()), 'node')} open to the job"
+    spread = f"{int(idle.max(initial=0))} at most on one, {counted(int(fit.sum()), 'node')} with {most}"
     lines = [f"asked: {pods} {job.resource}; free: {where}, {spread}"]
     if request.selection.module in ("superpod", "rack") and (fit & (cluster.superpod >= 0)).any():
         ids, counts = np.unique(cluster.superpod[fit & (cluster.superpod >= 0)], return_counts=True)
         best = int(counts.argmax())
-        lines.append(f"SuperPoD with most of these: {int(ids[best])}, {_count(int(counts[best]), 'node')}")
+        lines.append(f"SuperPoD with most of these: {int(ids[best])}, {counted(int(counts[best]), 'node')}")
     return tuple(lines)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def remedies(job: Job, cluster: Cluster, result: Unschedulable, again: Place = place) -> tuple[str, ...]:

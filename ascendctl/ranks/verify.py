@@ -9,6 +9,7 @@ from typing import Any
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.kinds import dig
 from ascendctl.manifest.patch_edits import PLAN_KEY
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.yamlio.document import Document
 
@@ -83,7 +84,7 @@ def compare(job: Job, plan: list[Planned], cluster: Cluster) -> list[Check]:
             checks.append(Check(planned, "", "", (), MISSING))
             continue
         node, mask = cluster.names[int(cluster.pods.node[row])], int(cluster.pods.chips[row])
-        chips = tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+        chips = chip_ids(mask)
         status = SAME
         if node != planned.node:
             status = OTHER_NODE

@@ -10,9 +10,9 @@ import numpy as np
 from ascendctl.engine.codes import NODE_CODES
 from ascendctl.report.occupancy import STATE_KEYS, STATES, NodeChips, node_chips
 from ascendctl.report.problems import problems
-from ascendctl.report.snapshot import ROLES, chip_ids, facts, sources
+from ascendctl.report.snapshot import ROLES, facts, sources
 from ascendctl.report.text import printable, ranges, table
-from ascendctl.snapshot.chip_lists import CHIP_TYPES
+from ascendctl.snapshot.chip_lists import CHIP_TYPES, chip_ids
 from ascendctl.snapshot.cluster import (
     CARD_NETWORK_UNHEALTHY,
     CARD_UNHEALTHY,

@@ -7,6 +7,7 @@ from typing import Any
 
 from ascendctl.engine.result import Invalid, Placement, Trace, Unschedulable
 from ascendctl.report.text import paint, printable, ranges, some, table
+from ascendctl.wording import counted
 
 NOT_MODELLED = (
     "Not modelled: queues and quotas, CPU and memory, reservations of other schedulers, admission webhooks, "
@@ -36,7 +37,7 @@ def headline(result: Placement | Unschedulable | Invalid, color: bool) -> str:
     if isinstance(result, Placement):
         nodes = len({pod.node for pod in result.pods})
         npus = sum(len(pod.npus) for pod in result.pods)
-        verdict = f"placed, {_count(len(result.pods), 'pod')} on {_count(nodes, 'node')}, {_count(npus, 'NPU')}"
+        verdict = f"placed, {counted(len(result.pods), 'pod')} on {counted(nodes, 'node')}, {counted(npus, 'NPU')}"
         return f"{head}: {paint(verdict, 'green', color)}"
     word = "unschedulable" if isinstance(result, Unschedulable) else "invalid"
     return f"{head}: {paint(word, 'red', color)}, {printable(result.code)}: {printable(result.message)}"
@@ -74,10 +75,6 @@ def explanation(trace: Trace, explain: bool) -> list[str]:
         for number, (text, data) in enumerate(trace.steps, 1):
             lines.append(f"  {number}. {printable(text)}" + (f"  [{printable(_pairs(data))}]" if data else ""))
     return [*lines, "", *notes, NOT_MODELLED]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _pods(result: Placement, wide: bool) -> str:

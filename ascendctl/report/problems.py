@@ -13,6 +13,7 @@ from ascendctl.report.text import paint, printable, some, table
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.snapshot.diagnostics import CODES
 from ascendctl.validate.finding import SEVERITIES
+from ascendctl.wording import counted
 
 STYLES = dict(zip(SEVERITIES, ("red", "yellow", "blue"), strict=True))
 
@@ -121,9 +122,7 @@ def has_errors(found: Iterable[Problem], strict: bool = False) -> bool:
 def count_line(found: Sequence[Problem]) -> str:
     """1 error, 2 warnings, 0 infos."""
     counts = [sum(problem.severity == severity for problem in found) for severity in SEVERITIES]
-    return ", ".join(
-        f"{count} {severity}{'' if count == 1 else 's'}" for count, severity in zip(counts, SEVERITIES, strict=True)
-    )
+    return ", ".join(map(counted, counts, SEVERITIES))
 
 
 def summary_table(found: Sequence[Problem], color: bool = False) -> str:

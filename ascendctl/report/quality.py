@@ -7,6 +7,7 @@ from typing import Any
 
 from ascendctl.ranks.groups import TIER_NAMES
 from ascendctl.report.text import paint, printable, ranges, some, table
+from ascendctl.wording import counted
 
 _STYLES = {"OK": "green", "WARN": "yellow", "BAD": "red", "FAIL": "red"}
 
@@ -49,10 +50,9 @@ def _cuts(network: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _reach(one: Mapping[str, Any]) -> str:
-    count = one["logicalSuperPods"]
-    noun = "logical SuperPoD" if count == 1 else "logical SuperPoDs"
+    units = f"{counted(one['logicalSuperPods'], 'logical SuperPoD')} of {one['commonDivisor']}"
     return (
-        f"{count} {noun} of {one['commonDivisor']}; UB reaches {one['ubPairs']} of {one['pairs']} pairs of servers "
+        f"{units}; UB reaches {one['ubPairs']} of {one['pairs']} pairs of servers "
         f"({one['ubReach']:.1%}), {one['ringCrossings']} crossings on the ring of ranks"
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ascendctl.engine.result import API_VERSION
 from ascendctl.report.occupancy import BROKEN, STATE_KEYS, STATES, NodeChips, Unit, node_chips, units
 from ascendctl.report.problems import Problem, matching, problems
 from ascendctl.report.text import printable
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import CHIP_RESOURCES, Cluster, place_text
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.config_load import ATTRIBUTES
@@ -80,12 +80,6 @@ def has_npus(cluster: Cluster) -> NDArray[np.bool_]:
     """bool[N]: nodes that offer NPUs or have chips."""
     flags: NDArray[np.bool_] = cluster.is_npu | (cluster.total != 0)
     return flags
-
-
-@cache
-def chip_ids(mask: int) -> tuple[int, ...]:
-    """Chip ids of a bit mask, ascending."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
 def facts(cluster: Cluster, node: int) -> NodeFacts:

@@ -10,7 +10,6 @@ from ascendctl.report.occupancy import STATES, STYLES, occupancy_map
 from ascendctl.report.problems import count_line, summary_table
 from ascendctl.report.snapshot import (
     Shown,
-    chip_ids,
     codes_by_node,
     facts,
     has_npus,
@@ -20,6 +19,7 @@ from ascendctl.report.snapshot import (
     state_counts,
 )
 from ascendctl.report.text import paint, printable, ranges, table
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import Cluster
 
 _SHORT = ("NODE", "STATE", "NPUS", "FREE", "USED", "BAD", "WHY")

@@ -79,4 +79,10 @@ def _odd_list(parts: list[str], prefix: str) -> tuple[int, int, int, bool]:
 
 def chip_names(mask: int, chip_type: str) -> str:
     """The list text of a mask in the order of the device plugin: by text, so 10 stands before 2."""
-    return ",".join(sorted(f"{chip_type}-{i}" for i in range(mask.bit_length()) if mask >> i & 1))
+    return ",".join(sorted(f"{chip_type}-{i}" for i in chip_ids(mask)))
+
+
+@lru_cache(maxsize=1024)
+def chip_ids(mask: int) -> tuple[int, ...]:
+    """Chip ids of a bit mask, ascending."""
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

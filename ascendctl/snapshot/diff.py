@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.names import natural_order
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import (
     CHIP_RESOURCES,
     NODE_UNHEALTHY,
@@ -186,7 +187,7 @@ def _nodes(before: Cluster, after: Cluster, common: Sequence[str], labels: bool)
         for field in CHIP_FIELDS:
             was, now = int(old_masks[field][i]), int(new_masks[field][j])
             if was != now:
-                chips.append(ChipChange(field, _ids(now & ~was), _ids(was & ~now)))
+                chips.append(ChipChange(field, chip_ids(now & ~was), chip_ids(was & ~now)))
         values = [
             ValueChange(field, _shown(field, old_values[field][i]), _shown(field, new_values[field][j]))
             for field in old_values
@@ -197,10 +198,6 @@ def _nodes(before: Cluster, after: Cluster, common: Sequence[str], labels: bool)
             if old != new:
                 values.append(ValueChange(f"label {key}", old, new))
         yield NodeChange(common[number], tuple(chips), tuple(values))
-
-
-def _ids(mask: int) -> tuple[int, ...]:
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
 Key = tuple[str, str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ascendctl.wording import counted
 from ascendctl.yamlio.document import Problem
 from ascendctl.yamlio.scalars import shown
 
@@ -68,9 +69,9 @@ def ignored_problem(text: str, first_line: int, offset: int, count: int, explici
         hint = "the lines end in a bare CR: save the file with LF line ends"
     else:
         hint = "remove it, or start a new document with a --- line"
-    lines = "1 line" if count == 1 else f"{count} lines"
     verb = "is" if count == 1 else "are"
-    return Problem("DOC-17", f"{lines} after line {line} {verb} ignored by kubectl", hint, line, column, fatal=False)
+    message = f"{counted(count, 'line')} after line {line} {verb} ignored by kubectl"
+    return Problem("DOC-17", message, hint, line, column, fatal=False)
 
 
 def duplicate_message(key: str, first: int, last: int) -> str:

@@ -16,7 +16,7 @@ from ascendctl.engine.predicate import ACCEPTED, CODES, refuse
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.scores import best_scores, penalties, planned_scores
 from ascendctl.engine.state import State
-from ascendctl.engine.wired.masks import ids
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE
 from ascendctl.topology.diagnose import tree_problems
 from ascendctl.topology.tree import Tree
@@ -61,7 +61,7 @@ def finish(
     usable = usable_chips(state)
     for position, node in others.items():
         target[position] = node
-        chips[position] = ids(int(usable[node])) if job.pods[position].npus else ()
+        chips[position] = chip_ids(int(usable[node])) if job.pods[position].npus else ()
     size, slots = context.groups[0], {position: slot for slot, position in enumerate(context.tasks)}
     ordered = [names[i] for i in nodes.tolist()]
     return placed(
@@ -91,7 +91,7 @@ def _chips(
         position, role = context.tasks[slot], context.role(slot)
         target[position] = node
         if history is not None and history.survives(slot, node):
-            chips[position] = history.pod(slot).npus or ids(int(usable[node]))
+            chips[position] = history.pod(slot).npus or chip_ids(int(usable[node]))
             continue
         if role not in refusals:
             refusals[role] = context.codes(role, state)
@@ -99,7 +99,7 @@ def _chips(
         if code != ACCEPTED:
             where = context.cluster.names[node]
             raise _Refused(f"rank {slot} belongs on {where}, which refuses the pod: {CODES[code]}", refusals[role])
-        chips[position] = ids(int(usable[node]))
+        chips[position] = chip_ids(int(usable[node]))
     return target, chips
 
 

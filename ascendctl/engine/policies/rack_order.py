@@ -117,11 +117,6 @@ class Run:
         return [self.names[i] for i in nodes]
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun, for explanations: "1 node", "3 nodes"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def group(nodes: Nodes, superpod: NDArray[np.int32], rack: NDArray[np.int32]) -> Floor:
     """Sort candidates (ascending node indices) into SuperPoDs and racks, ids ascending. `superpod` and `rack` are the
     ids of all nodes, int32[N]; a rack id counts only inside its SuperPoD."""

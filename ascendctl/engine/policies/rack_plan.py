@@ -12,7 +12,7 @@ from ascendctl.engine.chips import chip_codes
 from ascendctl.engine.finish import refused
 from ascendctl.engine.policies.infer_service import service_pods
 from ascendctl.engine.policies.rack_infer import place_service
-from ascendctl.engine.policies.rack_order import Nodes, Refusal, Run, Sizes, count, group
+from ascendctl.engine.policies.rack_order import Nodes, Refusal, Run, Sizes, group
 from ascendctl.engine.policies.rack_strategies import SUPER_PODS, run_chain, start_strategy
 from ascendctl.engine.predicate import ACCEPTED, refuse
 from ascendctl.engine.request import Request
@@ -21,6 +21,7 @@ from ascendctl.engine.state import State
 from ascendctl.manifest.job import Job
 from ascendctl.validate.rules.rack import RACK_NODES
 from ascendctl.wellknown import SERVICE
+from ascendctl.wording import counted
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ def new_run(request: Request, sizes: Sizes, nodes: Nodes) -> Run:
     run = Run(sizes, floor, [], request.state.fixed.network_unhealthy != 0, cluster.names)
     least = " (those with the fewest idle NPUs)" if sizes.pods == 1 else ""
     run.say(
-        f"{count(len(nodes), 'candidate node')}{least} in {count(len(floor), 'SuperPoD')}; the job has "
-        f"{count(sizes.pods, 'pod')}, a block {count(sizes.block, 'node')}, a logical rack {sizes.rack}",
+        f"{counted(len(nodes), 'candidate node')}{least} in {counted(len(floor), 'SuperPoD')}; the job has "
+        f"{counted(sizes.pods, 'pod')}, a block {counted(sizes.block, 'node')}, a logical rack {sizes.rack}",
         superpods={str(s): {str(r): len(part) for r, part in racks.items()} for s, racks in floor.items()},
     )
     if sizes.ub_memory and 1 < sizes.pods <= RACK_NODES:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascendctl.engine.fault import Fault, FormerPod, former_pods, settle
 from ascendctl.engine.finish import refused
-from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, count, most_first, sizes_of
+from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, most_first, sizes_of
 from ascendctl.engine.policies.rack_plan import (
     candidates,
     fill,
@@ -41,6 +41,7 @@ from ascendctl.engine.running import own_rows
 from ascendctl.manifest.job import Job
 from ascendctl.names import natural_key
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wording import counted
 
 Answer = Placement | Unschedulable
 
@@ -147,7 +148,7 @@ def _explain(run: Run, step: Recovery, staying: int) -> None:
     run.steps.insert(
         0,
         (
-            f"stage {step.stage}: {step.why}; {count(len(ranks), 'pod')} lost, {staying} staying",
+            f"stage {step.stage}: {step.why}; {counted(len(ranks), 'pod')} lost, {staying} staying",
             {"stage": step.stage, "faultyNodes": nodes, "lostRanks": ranks},
         ),
     )
@@ -168,7 +169,7 @@ def _explain_moves(run: Run, cluster: Cluster, job: Job, places: dict[int, Forme
         source = places[i].node if i in places else ""
         moves.append({"rank": job.pods[i].rank, "from": source, "to": cluster.names[new.node], "where": where})
     counts = ", ".join(f"{n} to the {where}" for where, n in sorted(Counter(m["where"] for m in moves).items()))
-    run.say(f"{count(len(moves), 'pod')} placed: {counts}", moves=moves)
+    run.say(f"{counted(len(moves), 'pod')} placed: {counts}", moves=moves)
 
 
 def _terminating(cluster: Cluster, job: Job) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.fault import Fault, FormerPod, only_fault_pods
-from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes, count
+from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.wellknown import SUPER_POD_RANK
+from ascendctl.wording import counted
 
 RACK_STAGE, SUPER_POD_STAGE, JOB_STAGE = 3, 6, 12
 """Pending sessions at which stages 2, 3 and 4 begin."""
@@ -71,7 +72,7 @@ def recovery(job: Job, fault: Fault, sizes: Sizes, sessions: int) -> Recovery:
         return Recovery(_stage(sessions), faulty, faulty, "only the pods on faulty nodes are ever deleted")
     if sessions >= JOB_STAGE:
         return Recovery(
-            4, fault.pods, faulty, f"{count(sessions, 'pending session')} without success: all pods are deleted"
+            4, fault.pods, faulty, f"{counted(sessions, 'pending session')} without success: all pods are deleted"
         )
     ranks, why = _lost_ranks(job, fault, sizes, faulty, sessions, by_process)
     if 0 in ranks:
@@ -89,7 +90,7 @@ def _lost_ranks(
     """Ranks that are deleted below stage 4. Without the annotation sp-block no healthy pod is deleted there, but by
     process-level recovery."""
     ranks = {p.rank for p in faulty}
-    waited = count(sessions, "pending session")
+    waited = counted(sessions, "pending session")
     why = f"{waited}: only the pods on faulty nodes are deleted"
     if sessions >= RACK_STAGE and sizes.rack > 1 and (by_process or "sp-block" in job.annotations):
         # windows deleted at stage 2 stay deleted at stage 3: groups of a soft placement do not always contain them

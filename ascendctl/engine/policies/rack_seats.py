@@ -17,7 +17,7 @@ from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
 from ascendctl.engine.scores import best_scores, penalties, planned_scores
 from ascendctl.engine.state import State, usable
-from ascendctl.engine.wired.masks import ids
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.wellknown import BATCH
 
 
@@ -129,7 +129,7 @@ def _chips(request: Request, state: State, run: Run, seats: Mapping[int, Seat]) 
         chips = 0 if blind else int(picked[node])
         found[i] = chip_order(wiring, asked, together, int(free[node]), chips) if chips else ()
         if not chips:
-            name, top = request.cluster.names[node], " ".join(map(str, ids(int(free[node]))))
+            name, top = request.cluster.names[node], " ".join(map(str, chip_ids(int(free[node]))))
             text = (
                 f"selectNPUFromNode err: node<{name}> don't have resource<{state.resource}-NetworkUnhealthy>"
                 if blind

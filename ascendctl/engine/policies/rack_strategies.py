@@ -13,7 +13,6 @@ from ascendctl.engine.policies.rack_order import (
     Refusal,
     Run,
     Sizes,
-    count,
     fewest_first,
     free_nodes,
     most_first,
@@ -23,6 +22,7 @@ from ascendctl.engine.policies.rack_order import (
     without,
 )
 from ascendctl.validate.rules.rack import RACK_NODES
+from ascendctl.wording import counted
 
 RACK, UB_MEMORY, SUPER_POD = "RackSchedule", "UBMemSchedule", "SuperPodSchedule"
 SUPER_PODS = "MultiSuperPodsSchedule"
@@ -64,7 +64,7 @@ def one_rack(run: Run) -> Refusal | None:
     if blocks < needed and not sizes.soft:
         message = f"before scheduling, required sp-block count={needed}, but total sp-block count={blocks}"
         run.say(
-            f"{RACK}: all SuperPoDs together hold {count(blocks, 'block')} of {count(sizes.block, 'node')}, "
+            f"{RACK}: all SuperPoDs together hold {counted(blocks, 'block')} of {counted(sizes.block, 'node')}, "
             f"{needed} needed: stop"
         )
         return Refusal("NOT_ENOUGH_LOGICAL_SUPERPODS", message)
@@ -81,7 +81,7 @@ def one_rack(run: Run) -> Refusal | None:
             continue
         rack = fit[0]
         run.say(
-            f"{RACK}: rack {rack} of SuperPoD {s} takes the job, the smallest that holds {count(sizes.pods, 'node')} "
+            f"{RACK}: rack {rack} of SuperPoD {s} takes the job, the smallest that holds {counted(sizes.pods, 'node')} "
             f"({len(racks[rack])} free)",
             superpod=s,
             rack=rack,
@@ -174,8 +174,8 @@ def several_super_pods(run: Run) -> Refusal | None:
         lengths, have, per_block = _lengths(racks), whole_racks(racks, sizes.rack), sizes.block // sizes.rack
         gives = min(have // per_block, len(run.open))
         run.say(
-            f"{SUPER_PODS}: SuperPoD {s} gives {count(gives, 'block')} ({count(have, 'logical rack')} of "
-            f"{count(sizes.rack, 'node')}, {per_block} a block)",
+            f"{SUPER_PODS}: SuperPoD {s} gives {counted(gives, 'block')} ({counted(have, 'logical rack')} of "
+            f"{counted(sizes.rack, 'node')}, {per_block} a block)",
             superpod=s,
             racks=lengths,
             blocks=_take(run, gives, racks),
@@ -197,7 +197,7 @@ def soft_remainder(run: Run, order: Iterable[int]) -> Refusal | None:
     for nodes in run.blocks.values():
         used[nodes] = True
     run.say(
-        f"soft: {count(need, 'pod')} left for single nodes, rack by rack, without regard to blocks and logical racks"
+        f"soft: {counted(need, 'pod')} left for single nodes, rack by rack, without regard to blocks and logical racks"
     )
     for s in order:
         if missing == 0:
@@ -215,7 +215,7 @@ def soft_remainder(run: Run, order: Iterable[int]) -> Refusal | None:
             run.blocks[block] = np.concatenate((run.blocks[block], nodes)) if block in run.blocks else nodes
             run.soft_ids.append(block)
             run.say(
-                f"soft: {count(len(nodes), 'node')} of rack {r} of SuperPoD {s} as group {block}",
+                f"soft: {counted(len(nodes), 'node')} of rack {r} of SuperPoD {s} as group {block}",
                 superpod=s,
                 rack=r,
                 block=block,
@@ -253,9 +253,9 @@ _CHAINS: dict[str, tuple[Callable[[Run], Refusal | None], ...]] = {
 def _visit(run: Run, strategy: str) -> list[int]:
     order = fewest_first(run.free, run.sizes.pods)
     if order:
-        text = f"SuperPoDs with {count(run.sizes.pods, 'free node')} or more in the order {_ids(order)}, fewest first"
+        text = f"SuperPoDs with {counted(run.sizes.pods, 'free node')} or more in the order {_ids(order)}, fewest first"
     else:
-        text = f"no SuperPoD has {count(run.sizes.pods, 'free node')}, the size of the whole job"
+        text = f"no SuperPoD has {counted(run.sizes.pods, 'free node')}, the size of the whole job"
     run.say(f"{strategy}: {text}", order=order)
     return order
 

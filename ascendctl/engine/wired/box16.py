@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.wired.masks import Counts, Masks, count, first_of_size, group, ids, lowest, lowest_each
+from ascendctl.engine.wired.masks import Counts, Masks, count, first_of_size, group, lowest, lowest_each
 from ascendctl.engine.wirings import Ask
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import ResourceColumns
 
 CODE = "TOPO_NOT_MET"
@@ -70,7 +71,7 @@ def pick(ask: Ask, free: Masks) -> Masks:
 
 def order(ask: Ask, free: int, chips: int) -> tuple[int, ...]:
     """Pairs are written one after the other: left, right, left, right."""
-    left, right = ids(chips & 0xFF), ids(chips & 0xFF00)
+    left, right = chip_ids(chips & 0xFF), chip_ids(chips & 0xFF00)
     if 8 < len(left) + len(right) < 16:
         return tuple(chip for pair in zip(left, right, strict=True) for chip in pair)
     return left + right

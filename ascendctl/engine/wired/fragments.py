@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ascendctl.engine.wired import base
-from ascendctl.engine.wired.masks import Masks, count, group, groups_of, ids, lowest_each
+from ascendctl.engine.wired.masks import Masks, count, group, groups_of, lowest_each
 from ascendctl.engine.wirings import Ask
+from ascendctl.snapshot.chip_lists import chip_ids
 
 CODE = base.CODE
 BASE_CHECK = base.BASE_CHECK
@@ -40,4 +41,4 @@ def order(ask: Ask, free: int, chips: int) -> tuple[int, ...]:
     def key(chip: int) -> tuple[int, int]:
         return (free >> chip // size * size & (1 << size) - 1).bit_count(), chip
 
-    return tuple(sorted(ids(chips), key=key))
+    return tuple(sorted(chip_ids(chips), key=key))

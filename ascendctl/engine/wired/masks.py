@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +59,3 @@ def first_of_size(parts: Sequence[Masks], sizes: Sequence[int]) -> tuple[Masks, 
             chosen = np.where(hit, part, chosen)
             rank = np.where(hit, position, rank)
     return chosen, rank
-
-
-@lru_cache(maxsize=1024)
-def ids(mask: int) -> tuple[int, ...]:
-    """Chip ids of one mask, ascending."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ascendctl.report.text import paint, printable
 from ascendctl.validate.finding import Finding
 from ascendctl.validate.report import Report
+from ascendctl.wording import counted
 
 STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -24,11 +25,6 @@ def _lines(finding: Finding, color: bool) -> list[str]:
     if finding.hint:
         lines.append(f"    {paint('hint:', 'dim', color)} {printable(finding.hint)}")
     return lines
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and its noun: "1 file", "2 files"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def summary(report: Report, color: bool = False) -> str:

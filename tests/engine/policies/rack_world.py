@@ -12,9 +12,9 @@ import numpy as np
 
 from ascendctl.engine.api import Result, place, reschedule
 from ascendctl.engine.result import Placement
-from ascendctl.engine.wired.masks import ids
 from ascendctl.manifest.job import Job, PodSpec, Role
 from ascendctl.names import natural_key
+from ascendctl.snapshot.chip_lists import chip_ids
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, SUB_HEALTHY_CARD, Cluster
 from ascendctl.snapshot.columns import StringTable
 from ascendctl.snapshot.config import SchedulerConfig
@@ -101,9 +101,9 @@ def cluster_of(
 def _built(node: Node, labels: Mapping[str, Mapping[str, str]]) -> build.Node:
     return build.Node(
         node.name,
-        free=ids(FULL & ~node.used & ~node.unhealthy),
-        unhealthy=ids(node.unhealthy),
-        net=None if node.network is None else ids(node.network),
+        free=chip_ids(FULL & ~node.used & ~node.unhealthy),
+        unhealthy=chip_ids(node.unhealthy),
+        net=None if node.network is None else chip_ids(node.network),
         resource=NPU,
         health=(0 if node.healthy else NODE_UNHEALTHY) | (SUB_HEALTHY_CARD if node.sub_healthy else 0),
         labels=labels.get(node.name, {}),
@@ -111,7 +111,7 @@ def _built(node: Node, labels: Mapping[str, Mapping[str, str]]) -> build.Node:
 
 
 def _bound(pod: Running) -> build.Pod:
-    return build.Pod(pod.name, pod.node, job=pod.job, rank=pod.rank, chips=ids(pod.chips), labels=pod.labels)
+    return build.Pod(pod.name, pod.node, job=pod.job, rank=pod.rank, chips=chip_ids(pod.chips), labels=pod.labels)
 
 
 def job_of(
