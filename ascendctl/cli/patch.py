@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from ascendctl.cli import common
+from ascendctl.manifest.pin_modes import PIN_MODES
 
 FORMATS = ("yaml", "diff")
-PINS = ("auto", "hostname", "nodename", "set", "annotate")
 
 
 @click.command("patch", short_help="Write a placement into the manifest.")
@@ -20,7 +20,7 @@ PINS = ("auto", "hostname", "nodename", "set", "annotate")
 @common.output_option(FORMATS, "yaml")
 @click.option("-i", "--in-place", is_flag=True, help="Write back into the files instead of printing.")
 @click.option(
-    "--pin", type=click.Choice(PINS), default="auto", show_default=True,
+    "--pin", type=click.Choice(PIN_MODES), default="auto", show_default=True,
     help="auto: what fits kind and policy; hostname: one node where a template has one, Volcano Jobs split into a task "
     "a rank, StatefulSets into a set a rank; set: a set of nodes a template; nodename: bare Pods past the scheduler, "
     "with their NPUs; annotate: only the plan record.",

@@ -139,13 +139,13 @@ def _chips(running: _Running, cluster: Cluster) -> Iterator[Breach]:
 
 def _superpods(running: _Running, cluster: Cluster) -> Iterator[Breach]:
     job = running.job
-    if running.selection.module not in ("superpod", "rack") or job.labels.get("super-pod-affinity") == "soft":
+    if running.selection.module not in ("superpod", "rack") or job.is_soft:
         return
     yield from _blocks(running, cluster, "logical-superpod", "SuperPoDs", job.sp_block, cluster.superpod)
 
 
 def _racks(running: _Running, cluster: Cluster) -> Iterator[Breach]:
-    if running.selection.module == "rack" and running.job.labels.get("super-pod-affinity") != "soft":
+    if running.selection.module == "rack" and not running.job.is_soft:
         place = cluster.superpod.astype(np.int64) << 32 | cluster.rack
         yield from _blocks(running, cluster, "rack", "racks", running.job.ra_block, place)
 

@@ -20,12 +20,10 @@ from ascendctl.manifest.job import Job
 from ascendctl.manifest.scale import with_replicas
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.affinity import AFFINITY_CONFIG, group_sizes
-from ascendctl.validate.rules.superpod_checks import SP_BLOCK
+from ascendctl.wellknown import SP_BLOCK, SUB_HEALTHY, SUPER_POD_AFFINITY
 from ascendctl.wording import counted
 
 Place = Callable[[Job, Cluster], Result]
-AFFINITY = "super-pod-affinity"
-SUB_HEALTHY = "subHealthyStrategy"
 
 
 def supply(job: Job, cluster: Cluster) -> tuple[str, ...]:
@@ -66,8 +64,8 @@ def _changes(job: Job, cluster: Cluster, codes: Set[str]) -> Iterator[tuple[str,
     policy = select_policy(job)
     if "NODE_SUBHEALTHY" in codes:
         yield f"label {SUB_HEALTHY}: ignore", _labelled(job, SUB_HEALTHY, "ignore"), cluster
-    if policy.module in ("superpod", "rack") and job.labels.get(AFFINITY) != "soft":
-        yield f"label {AFFINITY}: soft", _labelled(job, AFFINITY, "soft"), cluster
+    if policy.module in ("superpod", "rack") and not job.is_soft:
+        yield f"label {SUPER_POD_AFFINITY}: soft", _labelled(job, SUPER_POD_AFFINITY, "soft"), cluster
     for key, value in sorted(_selectors(job)) if "NODE_SELECTOR" in codes else ():
         changed = _unselected(job, key)
         if select_policy(changed).policy == policy.policy:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
-from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, SP_BLOCK
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
@@ -135,7 +135,7 @@ def _of_910(job: Job, notes: list[str]) -> str:
         if given == "chip4-node8" and job.resource == A910:
             notes.append("chip4-node8 selects the mesh policy, not the HCCS ring policy of the Atlas 800 server")
         return BY_ANNOTATION[given]
-    if "sp-block" in job.annotations:
+    if SP_BLOCK in job.annotations:
         policy = "chip2-node8-sp" if accelerator == "module-a3-8-super-pod" else "chip2-node16-sp"
     elif accelerator is None:
         policy = "module"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ascendctl.wellknown import POLICY
+from ascendctl.wellknown import POLICY, SP_BLOCK, SUB_HEALTHY, SUPER_POD_AFFINITY
 from ascendctl.yamlio.document import Document, FieldPath
 
 SUB_HEALTHY_STRATEGIES = ("ignore", "graceExit", "forceExit", "hotSwitch")
@@ -133,13 +133,18 @@ class Job:
     @property
     def sub_healthy_strategy(self) -> str:
         """Label subHealthyStrategy; anything that is not a known strategy counts as "ignore"."""
-        value = self.labels.get("subHealthyStrategy", "ignore")
+        value = self.labels.get(SUB_HEALTHY, "ignore")
         return value if value in SUB_HEALTHY_STRATEGIES else "ignore"
 
     @cached_property
     def sp_block(self) -> int:
         """Annotation sp-block in NPUs; absent = J, not an integer = 0 (chapter 10 §3)."""
-        return _block(self.annotations.get("sp-block"), self.npus)
+        return _block(self.annotations.get(SP_BLOCK), self.npus)
+
+    @property
+    def is_soft(self) -> bool:
+        """True if label super-pod-affinity lets the pods of a logical SuperPoD stand in several SuperPoDs."""
+        return self.labels.get(SUPER_POD_AFFINITY) == "soft"
 
     @cached_property
     def ra_block(self) -> int:

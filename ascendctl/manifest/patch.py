@@ -78,8 +78,8 @@ def patch_texts(
 ) -> Patch:
     """Place the jobs of some manifests, (name, text) each, one after the other, and pin them where they land.
 
-    `mode` is one of `patch_pins.MODES`; `plans` are PlacementResult documents by (namespace, job name) that are written
-    instead of what the engine would choose. Everything else in the texts stays byte for byte. `pods`: each workload is
+    `mode` is one of `PIN_MODES`; `plans` are PlacementResult documents by (namespace, job name) that are written in
+    place of what the engine would choose. Everything else in the texts stays byte for byte. `pods`: each workload is
     replaced by bare Pods. Raises ReadError for texts that cannot be read, PatchError where a placement cannot be
     written.
     """

@@ -14,8 +14,6 @@ from ascendctl.snapshot.cluster import Cluster
 from ascendctl.wellknown import HOSTNAME, NPU, TASK_SPEC
 from ascendctl.yamlio.document import Document
 
-MODES = ("auto", "hostname", "nodename", "set", "annotate")
-
 
 @dataclass(frozen=True)
 class Note:
@@ -136,8 +134,7 @@ def target_of(document: Document, kind: Kind, jobs: Sequence[Job], parts: Sequen
 def is_soft(target: Target) -> bool:
     """True if rank table and environment come from super-pod-rank, which the scheduler leaves empty on a single pin."""
     job = target.jobs[0]
-    soft = job.labels.get("super-pod-affinity") == "soft" and job.resource != NPU
-    return soft and target.selection.module == "superpod"
+    return job.is_soft and job.resource != NPU and target.selection.module == "superpod"
 
 
 def choose_pins(

@@ -12,7 +12,7 @@ from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import dig
 from ascendctl.manifest.quantity import whole
 from ascendctl.ranks.version import containers, logical_superpod, object_annotations, object_labels, table_block
-from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, SUPER_POD_AFFINITY
 
 WHOLE = (NPU, A310, A310P, A910)
 SOFT_SHARE = "chip1-softShareDev"
@@ -95,7 +95,7 @@ def _operator(job: Job, spec: PodSpec) -> Iterator[Variable]:
         yield Variable("ASCEND_VISIBLE_DEVICES", field=f"metadata.annotations['{next(iter(requests))}']")
     npus = _requested(job, spec.role)
     if npus > 0:
-        soft = labels.get("super-pod-affinity") == "soft" and NPU not in requests
+        soft = labels.get(SUPER_POD_AFFINITY) == "soft" and NPU not in requests
         if soft:
             yield Variable("HCCL_LOGIC_SUPERPOD_ID", field="metadata.annotations['super-pod-rank']")
         else:

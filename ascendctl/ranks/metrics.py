@@ -28,7 +28,7 @@ from ascendctl.ranks.quality import (
 from ascendctl.ranks.table import is_mindie
 from ascendctl.ranks.version import logical_superpod, object_labels, table_block, table_version
 from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, Cluster
-from ascendctl.wellknown import NPU
+from ascendctl.wellknown import NPU, SUPER_POD_AFFINITY
 
 NO_GROUPING = "none: every pair of servers uses RoCE"
 
@@ -53,7 +53,7 @@ def visible_grouping(job: Job, pods: Sequence[RankedPod], cluster: Cluster) -> t
         return ("SuperPoDs of the rank table", physical) if in_superpods else (NO_GROUPING, None)
     if version == "1.0":
         return NO_GROUPING, None
-    if object_labels(job).get("super-pod-affinity") == "soft":
+    if object_labels(job).get(SUPER_POD_AFFINITY) == "soft":
         if all(pod.group for pod in pods):
             return "logical SuperPoDs by super-pod-rank", [pod.group for pod in pods]
         return NO_GROUPING, None

@@ -18,6 +18,7 @@ from ascendctl.ranks.table_v1 import HARD, MINDIE, SOFT, table_1_0, table_1_2
 from ascendctl.ranks.table_v2 import ScaleOutError, read_levels, table_2_0
 from ascendctl.ranks.version import object_labels, table_block, table_version
 from ascendctl.snapshot.cluster import Cluster
+from ascendctl.wellknown import SUPER_POD_AFFINITY
 
 NO_ADDRESS = ("", "-1")
 HARDWARE = "mind-cluster/hardware-type"
@@ -200,7 +201,7 @@ def is_mindie(job: Job) -> bool:
 
 
 def _version_1_2(job: Job, servers: Sequence[Server], block: int, status: str) -> Table:
-    soft = object_labels(job).get("super-pod-affinity") == "soft"
+    soft = object_labels(job).get(SUPER_POD_AFFINITY) == "soft"
     mode = SOFT if soft else MINDIE if is_mindie(job) else HARD
     if mode == SOFT and not all(server.super_pod_rank for server in servers):
         raise RankTableError("", "super-pod-affinity soft, but the placement has no logical SuperPoDs")

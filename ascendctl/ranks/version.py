@@ -8,7 +8,7 @@ from typing import Any
 from ascendctl.manifest.attributes import text_map
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.manifest.kinds import dig
-from ascendctl.wellknown import A910, NPU, POLICY
+from ascendctl.wellknown import A910, NPU, POLICY, SP_BLOCK
 
 SUPERPOD_POLICIES = ("chip2-node16-sp", "chip2-node8-sp", "multilevel")
 SUPERPOD_SERVERS = ("module-a3-16-super-pod", "module-a3-8-super-pod")
@@ -60,9 +60,9 @@ def table_version(job: Job) -> tuple[str, str]:
     if policy is not None:
         if policy in SUPERPOD_POLICIES:
             return "1.2", f"{POLICY} is {policy}"
-        beside = ", although sp-block is there" if "sp-block" in annotations else ""
+        beside = ", although sp-block is there" if SP_BLOCK in annotations else ""
         return "1.0", f"{POLICY} is {policy}, no SuperPoD policy{beside}"
-    if "sp-block" in annotations:
+    if SP_BLOCK in annotations:
         return "1.2", "annotation sp-block is there"
     for role in job.roles:
         if role.selector.get("accelerator-type") in SUPERPOD_SERVERS:
@@ -73,7 +73,7 @@ def table_version(job: Job) -> tuple[str, str]:
 def table_block(job: Job) -> int:
     """NPUs of a logical SuperPoD as operator and environment count them; 0 = the whole job is one (§4.4)."""
     annotations = object_annotations(job)
-    block = parse_go_int(annotations.get("sp-block", "")) or 0
+    block = parse_go_int(annotations.get(SP_BLOCK, "")) or 0
     if block or annotations.get(POLICY) != "multilevel":
         return block
     levels = dict(

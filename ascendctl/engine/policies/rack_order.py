@@ -61,7 +61,7 @@ def sizes_of(job: Job, config: SchedulerConfig) -> Sizes:
         block=block_nodes(job),
         rack=rack_nodes(job),
         super_pod_size=config.super_pod_size,
-        soft=job.labels.get("super-pod-affinity") == "soft",
+        soft=job.is_soft,
         ub_memory=uses_ub_memory(job),
     )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ascendctl.engine.fault import Fault, FormerPod, only_fault_pods
 from ascendctl.engine.policies.rack_order import Refusal, Run, Sizes
 from ascendctl.manifest.job import Job, parse_go_int
-from ascendctl.wellknown import SUPER_POD_RANK
+from ascendctl.wellknown import SP_BLOCK, SUPER_POD_RANK
 from ascendctl.wording import counted
 
 RACK_STAGE, SUPER_POD_STAGE, JOB_STAGE = 3, 6, 12
@@ -92,12 +92,12 @@ def _lost_ranks(
     ranks = {p.rank for p in faulty}
     waited = counted(sessions, "pending session")
     why = f"{waited}: only the pods on faulty nodes are deleted"
-    if sessions >= RACK_STAGE and sizes.rack > 1 and (by_process or "sp-block" in job.annotations):
+    if sessions >= RACK_STAGE and sizes.rack > 1 and (by_process or SP_BLOCK in job.annotations):
         # windows deleted at stage 2 stay deleted at stage 3: groups of a soft placement do not always contain them
         windows = {rank // sizes.rack for rank in ranks}
         ranks = {p.rank for p in fault.pods if p.rank // sizes.rack in windows}
         why = f"{waited}: all pods of logical racks with a faulty node are deleted"
-    if sessions >= SUPER_POD_STAGE and "sp-block" in job.annotations:
+    if sessions >= SUPER_POD_STAGE and SP_BLOCK in job.annotations:
         for pods in former_blocks(fault, sizes.block).values():
             if any(p in faulty for p in pods):
                 ranks |= {p.rank for p in pods}

@@ -55,7 +55,7 @@ def demand_of(request: Request, pending: int) -> Demand:
         size=max(1, job.sp_block // npus),
         reserve=config.reserve_nodes,
         limit=config.super_pod_size,
-        soft=job.labels.get("super-pod-affinity") == "soft",
+        soft=job.is_soft,
         atlas_850=request.selection.policy == ATLAS_850,
     )
     counted = pending if job.min_available == len(job.pods) else -1

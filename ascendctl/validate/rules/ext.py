@@ -13,7 +13,7 @@ from ascendctl.validate.companions import Context
 from ascendctl.validate.entry import Entry, PodView
 from ascendctl.validate.ome import RUNTIMES, is_service, runtime_is_missing
 from ascendctl.validate.rule import Rule, Violation
-from ascendctl.wellknown import MIN_AVAILABLE
+from ascendctl.wellknown import MIN_AVAILABLE, SP_BLOCK
 from ascendctl.yamlio.document import Document, FieldPath
 
 RULES: tuple[Rule, ...] = (
@@ -53,7 +53,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 _RESCHEDULING = "pod-rescheduling"
-_SP_BLOCK = "sp-block"
 
 
 def check(entry: Entry, context: Context) -> Iterator[Violation]:
@@ -170,7 +169,7 @@ def _back(path: FieldPath, templates: Mapping[FieldPath, PodView]) -> FieldPath:
 
 def group_violation(job: Job, violation: Violation, message: str, hint: str) -> Violation:
     """EXT-03 in place of what SPB says of one group of a LeaderWorkerSet."""
-    if job.kind != "LeaderWorkerSet" or violation.path != job.source.path("annotation", _SP_BLOCK):
+    if job.kind != "LeaderWorkerSet" or violation.path != job.source.path("annotation", SP_BLOCK):
         return violation
     values = {"pods": len(job.pods), "total": job.npus, "problem": message, "advice": hint}
     return Violation("EXT-03", violation.path, values, violation.reason)

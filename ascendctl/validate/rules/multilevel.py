@@ -14,7 +14,8 @@ from ascendctl.snapshot.config import SchedulerConfig, TreeLevel
 from ascendctl.topology.affinity import AFFINITY_CONFIG, parse_affinity
 from ascendctl.topology.levels import TREE_LABEL
 from ascendctl.validate.rule import Rule, Violation
-from ascendctl.validate.rules.superpod_checks import SP_BLOCK, is_exempt
+from ascendctl.validate.rules.superpod_checks import is_exempt
+from ascendctl.wellknown import SP_BLOCK
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster

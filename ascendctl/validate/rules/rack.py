@@ -12,6 +12,7 @@ from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules import superpod_checks as superpod
+from ascendctl.wellknown import SP_BLOCK
 
 POLICY = "chip8-node8-ra64-sp"
 RA_BLOCK, UB_MEMORY, SERVICE = "ra-block", "huawei.com/schedule_ubmemory", "inferserviceid"
@@ -272,7 +273,7 @@ def advise(job: Job, policy: str, config: SchedulerConfig | None) -> list[Violat
 
 
 def _violation(job: Job, rule: str, reason: str, severity: str = "", **values: object) -> Violation:
-    key = RA_BLOCK if rule in ("RAB-01", "RAB-02", "RAB-03", "RAB-04", "RAB-05", "RAB-07") else superpod.SP_BLOCK
+    key = RA_BLOCK if rule in ("RAB-01", "RAB-02", "RAB-03", "RAB-04", "RAB-05", "RAB-07") else SP_BLOCK
     values |= {"ra_block": job.ra_block, "sp_block": job.sp_block}
     return Violation(rule, job.source.path("annotation", key), values, reason, severity)
 

@@ -22,13 +22,12 @@ from ascendctl.validate.keys import LABELS, POLICIES
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.counts import products_of
-from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE
+from ascendctl.wellknown import A310, A310P, A910, BATCH, NPU, NPU_CORE, POLICY, SP_BLOCK
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-POLICY, RING, SP_BLOCK = "huawei.com/schedule_policy", "ring-controller.atlas", "sp-block"
-BATCH: Final = "podgroup-sched-enable"
+RING: Final = "ring-controller.atlas"
 RINGS: Final = ("ascend-310", "ascend-310P", "ascend-910", "ascend-910b", "ascend-npu")
 ARCHITECTURES: Final = ("huawei-arm", "huawei-x86")
 SERVER_TYPE: Final = re.compile(r"soc|npu-[0-9]+|Ascend(310P|910|910A3|910B)-[0-9]+")

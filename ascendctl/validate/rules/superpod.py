@@ -16,7 +16,6 @@ from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.superpod_checks import (
     FAMILIES,
-    SP_BLOCK,
     block_below_node_is_whole_job,
     block_fits_superpod,
     block_is_positive,
@@ -26,11 +25,11 @@ from ascendctl.validate.rules.superpod_checks import (
     single_pod_count,
     total_is_blocks,
 )
+from ascendctl.wellknown import SP_BLOCK, SUPER_POD_AFFINITY
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-AFFINITY = "super-pod-affinity"
 A3_TYPES = ("module-a3-16", "module-a3-16-super-pod", "module-a3-8-super-pod")
 A3_PRODUCTS = ("a3-pod", "a3-9000", "800-a3-sp", "800-a3", "a3-8")
 _A3SP = ("a3-pod", "a3-9000", "800-a3-sp")
@@ -311,17 +310,12 @@ def against(job: Job, policy: str, cluster: Cluster) -> Iterator[Violation]:
     if nodes > largest:
         message = (
             f"sp-block {job.sp_block} makes logical SuperPoDs of {nodes} nodes, the largest SuperPoD of the snapshot "
-            f"has {largest}{': the blocks will not be kept together' if is_soft(job) else ''}"
+            f"has {largest}{': the blocks will not be kept together' if job.is_soft else ''}"
         )
         yield Violation(
             "SPB-04", job.source.path("annotation", SP_BLOCK), {}, message=message,
-            severity="warning" if is_soft(job) else "", hint=f"use at most sp-block {largest * npus}", outcome="PEND-N",
+            severity="warning" if job.is_soft else "", hint=f"use at most sp-block {largest * npus}", outcome="PEND-N",
         )  # fmt: skip
-
-
-def is_soft(job: Job) -> bool:
-    """True if the job may leave its SuperPoDs."""
-    return job.labels.get(AFFINITY) == "soft"
 
 
 def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[Violation]:
@@ -356,7 +350,7 @@ def _documented_policy(accelerator: str | None, product: str) -> str:
 
 
 def _affinity_advice(job: Job, super_pod: bool) -> list[Violation]:
-    value, path = job.labels.get(AFFINITY), job.source.path("label", AFFINITY)
+    value, path = job.labels.get(SUPER_POD_AFFINITY), job.source.path("label", SUPER_POD_AFFINITY)
     if value is None:
         return []
     if not super_pod:

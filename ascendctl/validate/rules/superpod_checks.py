@@ -11,8 +11,8 @@ from math import isqrt
 
 from ascendctl.manifest.job import Job, Role
 from ascendctl.validate.rule import Violation
+from ascendctl.wellknown import SP_BLOCK
 
-SP_BLOCK = "sp-block"
 _MAX_NODES = 1 << 20
 
 

@@ -11,6 +11,7 @@ from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.topology.leaf_states import LABEL, LARGE_MODEL, LARGE_MODEL_PODS, NORMAL
 from ascendctl.validate.rule import Rule, Violation
+from ascendctl.wellknown import SP_BLOCK
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -92,7 +93,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 SOFT_SHARE_POLICY, SOFT_SHARE_LABEL = "chip1-softShareDev", "huawei.com/scheduler.softShareDev.aicoreQuota"
-SP_BLOCK = "sp-block"
 FIRST_VERSION_ONLY = {"a800": "module", "a800-half": "half"}
 """Products that only version 1.0 is made for, and their accelerator-type."""
 A3_POLICIES = ("chip2-node16-sp", "chip2-node8-sp")
