@@ -11,7 +11,7 @@ from ascendctl.validate.finding import Finding
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.options import Options
 from ascendctl.validate.placeholders import is_placeholder
-from ascendctl.validate.rule import Violation
+from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.comment import Disable
 from ascendctl.yamlio.document import Document, FieldPath, Mark, format_path, json_pointer
 from ascendctl.yamlio.problems import LOOKALIKES
@@ -68,25 +68,12 @@ def findings(
 
 def _one_cause(found: Iterable[Found]) -> list[Found]:
     """Drop what other findings say already (chapter 40 §3.1 no. 3)."""
-    unique: dict[tuple[object, ...], Found] = {}
-    for one in found:
-        key = (one.violation.rule, one.place, one.at)
-        known = unique.get(key)
-        if known is None or (known.violation.message and not one.violation.message):
-            unique[key] = one
-    kept = list(unique.values())
-    refused = {f.place for f in kept if f.violation.rule in READING and _own_severity(f.violation) == "error"}
-    closed = {place for f in kept if f.violation.rule == "DOC-14" for place in _closed(f)}
-    counted = not any("resources" in path for _, _, path in closed)
+    kept = _unique(found)
     judged = {f.place for f in kept if f.violation.rule != "DOC-13" and _own_severity(f.violation) != "info"}
     result, said = [], set()
-    for one in kept:
+    for one in _without_refused(kept):
         rule = one.violation.rule
-        if rule not in READING and one.at is None and (one.place in refused or (closed and _is_below(one, closed))):
-            continue
         if rule == "DOC-13" and one.place in judged:
-            continue
-        if rule in _NEEDS_COUNTS and not counted:
             continue
         if rule in ONCE:
             owner = (rule, one.document.index, one.entry.root if one.entry else ())
@@ -95,6 +82,30 @@ def _one_cause(found: Iterable[Found]) -> list[Found]:
             said.add(owner)
         result.append(one)
     return result
+
+
+def _unique(found: Iterable[Found]) -> list[Found]:
+    """One finding a rule and field; the one with a message of its own where there are several."""
+    unique: dict[tuple[object, ...], Found] = {}
+    for one in found:
+        key = (one.violation.rule, one.place, one.at)
+        known = unique.get(key)
+        if known is None or (known.violation.message and not one.violation.message):
+            unique[key] = one
+    return list(unique.values())
+
+
+def _without_refused(found: Sequence[Found]) -> Iterator[Found]:
+    """Without what is said of fields that cannot be read, or of what seems to be missing in them."""
+    refused = {f.place for f in found if f.violation.rule in READING and _own_severity(f.violation) == "error"}
+    closed = {place for f in found if f.violation.rule == "DOC-14" for place in _closed(f)}
+    counted = not any("resources" in path for _, _, path in closed)
+    for one in found:
+        rule = one.violation.rule
+        if rule not in READING and one.at is None and (one.place in refused or (closed and _is_below(one, closed))):
+            continue
+        if counted or rule not in _NEEDS_COUNTS:
+            yield one
 
 
 def _closed(one: Found) -> Iterator[tuple[int, FieldPath, FieldPath]]:
@@ -122,25 +133,13 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
     rule = find_rule(violation.rule)
     if rule is None:
         raise LookupError(f"no rule {violation.rule}")
-    severity = violation.severity or rule.severity
-    if entry is not None and entry.case == HALF and violation.rule != "DOC-03":
-        if violation.rule not in HALF_RULES:
-            return None
-        severity = "warning" if severity == "error" else severity
-    if violation.rule == "DOC-06" and options.strict:
-        severity = "error"
-    severity = options.severity(violation.rule, severity)
+    severity = _severity(one, options)
     if severity == "off":
         return None
     root = entry.root if entry is not None else ()
     path = (*root, *violation.path)
     mark = _mark(one)
     line, column, alias = (*one.at, 0) if one.at else _position(one, mark)
-    hint = hint_of(rule, violation)
-    value = _value(one)
-    if isinstance(value, str) and violation.rule not in _OWN_HINT and (is_placeholder(value) or value in ("x", "X")):
-        hint = PLACEHOLDER_HINT
-    hint = _lookalike(one, mark) or hint
     prefix = f"doc[{one.document.index}]:" if documents > 1 else ""
     message = message_of(rule, violation)
     said = _says_outcome(rule.message) or "silently" in message  # what goes on in silence is refused by nobody
@@ -153,7 +152,7 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
         rule=violation.rule,
         severity=severity,
         message=encodable(f"{message}; {outcome}" if outcome else message),
-        hint=encodable(hint),
+        hint=encodable(_hint(one, rule, mark)),
         document=one.document.index,
         path=encodable(prefix + format_path(path)),
         pointer=encodable(json_pointer(path)),
@@ -161,6 +160,26 @@ def _finding(one: Found, options: Options, documents: int) -> tuple[Finding, int
         outcome=rule.outcome,
         source=rule.source,
     ), alias
+
+
+def _severity(one: Found, options: Options) -> str:
+    """The severity that options and the kind of the object leave; "off" = it is not told."""
+    rule, severity = one.violation.rule, _own_severity(one.violation)
+    if one.entry is not None and one.entry.case == HALF and rule != "DOC-03":
+        if rule not in HALF_RULES:
+            return "off"
+        severity = "warning" if severity == "error" else severity
+    if rule == "DOC-06" and options.strict:
+        severity = "error"
+    return options.severity(rule, severity)
+
+
+def _hint(one: Found, rule: Rule, mark: Mark | None) -> str:
+    if lookalike := _lookalike(one, mark):
+        return lookalike
+    value = _value(one)
+    unfilled = isinstance(value, str) and (is_placeholder(value) or value in ("x", "X"))
+    return PLACEHOLDER_HINT if unfilled and rule.id not in _OWN_HINT else hint_of(rule, one.violation)
 
 
 def encodable(text: str) -> str:

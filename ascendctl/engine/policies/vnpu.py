@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ascendctl.engine.fault import Fault, FormerPod, settle
 from ascendctl.engine.finish import placed, refused
 from ascendctl.engine.kernels.take_best import REFUSED
-from ascendctl.engine.kube import open_nodes
+from ascendctl.engine.kube import offering_nodes
 from ascendctl.engine.predicate import ACCEPTED, refuse, resource_codes
 from ascendctl.engine.request import Request
 from ascendctl.engine.result import Placement, Unschedulable
@@ -64,12 +64,10 @@ def check(job: Job, cluster: Cluster, request: Request) -> list[Violation]:
 def template_keys(job: Job, cluster: Cluster) -> tuple[str, ...]:
     """Template keys of the nodes that offer AI cores and that Kubernetes lets the job's pods on, sorted. Nodes that no
     template is made for count only where there are no others."""
-    columns = cluster.resources.get(NPU_CORE)
-    if columns is None:
+    if NPU_CORE not in cluster.resources:
         return ()
     role = next((role for role in job.roles if role.is_npu), job.roles[0])
-    offering = (columns.capacity > 0) & open_nodes(role, cluster)
-    kinds = zip(node_kinds(cluster), offering.tolist(), strict=True)
+    kinds = zip(node_kinds(cluster), offering_nodes(role, cluster, NPU_CORE).tolist(), strict=True)
     keys = {key_of(*kind) for kind, here in kinds if here} - {""}
     return tuple(sorted(keys & set(KEYS) or keys))
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ascendctl.manifest.job import Job
@@ -282,10 +282,7 @@ def advise(
     sizes = None if text is None else parse_affinity(text)
     found: list[Violation] = []
     if text and sizes is not None and len(sizes) < text.count(",") + 1:
-        keys = [part.partition("=")[0] for part in text.split(",")]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        problem = f"{twice} is given more than once, the scheduler silently takes the last value, {sizes[twice]}"
-        found.append(Violation("MLV-03", path, {"value": text, "problem": problem}, outcome="IGN"))
+        found.append(Violation("MLV-03", path, {"value": text, "problem": _repeated(text, sizes)}, outcome="IGN"))
     found += _counts(job, cluster)
     if sizes and config is not None and config.resource_levels:
         found += _depth(job, len(sizes), config)
@@ -303,6 +300,12 @@ def advise(
     if job.product and job.product not in PRODUCTS:
         found.append(Violation("MLV-13", (), {"product": job.product}))
     return found
+
+
+def _repeated(text: str, sizes: Mapping[str, int]) -> str:
+    keys = [part.partition("=")[0] for part in text.split(",")]
+    twice = next(key for key in keys if keys.count(key) > 1)
+    return f"{twice} is given more than once, the scheduler silently takes the last value, {sizes[twice]}"
 
 
 def _counts(job: Job, cluster: Cluster | None) -> Iterator[Violation]:

@@ -4,7 +4,7 @@ is beyond that table (chapter 10 §12 D1)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.select import (
@@ -22,6 +22,14 @@ from ascendctl.validate.keys import LABELS, POLICIES
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.counts import products_of
+from ascendctl.validate.rules.selection_advice import (
+    handled_by,
+    in_words,
+    npu_policies,
+    policies_of,
+    same_hardware,
+    type_advice,
+)
 from ascendctl.wellknown import A310, A310P, A910, BATCH, NPU, NPU_CORE, POLICY, SP_BLOCK
 
 if TYPE_CHECKING:
@@ -176,30 +184,17 @@ def _policy_value(job: Job, product: str) -> Iterator[Violation]:
     given, accelerator = job.policy_name, job.selector.get(ACCELERATOR_TYPE)
     if job.resource not in (A910, NPU):
         if given is not None and (job.resource in (A310, A310P, NPU_CORE) or STATIC_VNPU.search(job.resource)):
-            yield _annotation("SEL-13", job, value=given, resource=job.resource, runs=_handled_by(job))
+            yield _annotation("SEL-13", job, value=given, resource=job.resource, runs=handled_by(job))
         return
     policy = select_policy(job).policy
-    fallback = in_words(policy)
-    selector = job.source.path("selector", ACCELERATOR_TYPE)
-    mixed = accelerator is not None and "|" in accelerator
-    if mixed:
-        yield _mixed(job, str(accelerator), policy)
-    if given is not None and given not in BY_ANNOTATION:
+    if accelerator is not None and "|" in accelerator:
+        yield _mixed(job, accelerator, policy)
+    if given is None:
+        yield from _unnamed(job, product, policy)
+    elif given not in BY_ANNOTATION:
         near = nearest(given, POLICIES)
-        advice = f"did you mean {near}?" if near else "use one of " + ", ".join(_policies_of(job.resource))
-        yield _annotation("SEL-01", job, value=given, fallback=fallback, advice=advice)
-    elif given is None and job.resource == NPU:
-        yield _annotation("SEL-02", job, advice=_npu_policies(accelerator))
-    elif given is None and SP_BLOCK not in job.annotations and accelerator is None:
-        old = product == "a800" or (not product and job.labels.get(RING) == "ascend-910")
-        yield Violation("SEL-04", job.source.path("annotation", POLICY), severity="info" if old else "")
-    elif given is None and not policy and not mixed:
-        advice = _advice_for_type(str(accelerator))
-        yield Violation("SEL-03", selector, {"value": accelerator, "advice": advice})
-    elif given is None and accelerator is not None and not mixed and _card_by_chance(job, accelerator):
-        why = f"accelerator-type {accelerator!r} is unknown: for its part card the scheduler silently uses {fallback}"
-        values = {"value": accelerator, "advice": _advice_for_type(accelerator)}
-        yield Violation("SEL-03", selector, values, severity="warning", message=why)
+        advice = f"did you mean {near}?" if near else "use one of " + ", ".join(policies_of(job.resource))
+        yield _annotation("SEL-01", job, value=given, fallback=in_words(policy), advice=advice)
     if given == "module-a3-16":
         why = "is an undocumented alias of chip2-node16"
         yield _annotation("SEL-12", job, policy=given, why=why, advice="write chip2-node16")
@@ -208,21 +203,23 @@ def _policy_value(job: Job, product: str) -> Iterator[Violation]:
         yield _annotation("SEL-12", job, policy=given, why=why, advice="keep to 8 NPUs per pod")
 
 
-def in_words(policy: str) -> str:
-    """A policy that takes a job, with the hardware that it is made for: "the policy module (Atlas 800 ...)"."""
-    if not policy:
-        return "no policy"
-    made_for = next((p.title for p in CATALOGUE if policy in p.policies), "")
-    kind = next((kind for kind, selected in BY_ACCELERATOR.items() if selected == policy), None)
-    made_for = next((p.title for p in CATALOGUE if kind in p.accelerator_types), made_for)
-    return f"the policy {policy} ({made_for})" if made_for else f"the policy {policy}"
-
-
-def _handled_by(job: Job) -> str:
-    """What handles a job of a resource that no schedule_policy applies to."""
-    policy = select_policy(job).policy
-    static = "the device plugin hands out vNPUs, no policy looks at chips"
-    return static if policy == "vnpu-static" else f"{f'the policy {policy}' if policy else 'no policy'} handles the job"
+def _unnamed(job: Job, product: str, policy: str) -> Iterator[Violation]:
+    """SEL-02 to SEL-04 of a job without schedule_policy; `policy` is what takes it, "" = none."""
+    accelerator, selector = job.selector.get(ACCELERATOR_TYPE), job.source.path("selector", ACCELERATOR_TYPE)
+    if job.resource == NPU:
+        yield _annotation("SEL-02", job, advice=npu_policies(accelerator))
+    elif accelerator is None:
+        if SP_BLOCK not in job.annotations:
+            old = product == "a800" or (not product and job.labels.get(RING) == "ascend-910")
+            yield Violation("SEL-04", job.source.path("annotation", POLICY), severity="info" if old else "")
+    elif "|" in accelerator:
+        return
+    elif not policy:
+        yield Violation("SEL-03", selector, {"value": accelerator, "advice": type_advice(accelerator)})
+    elif _card_by_chance(job, accelerator):
+        why = f"accelerator-type {accelerator!r} is unknown: for its part card the scheduler silently uses "
+        values = {"value": accelerator, "advice": type_advice(accelerator)}
+        yield Violation("SEL-03", selector, values, severity="warning", message=why + in_words(policy))
 
 
 def _mixed(job: Job, accelerator: str, policy: str) -> Violation:
@@ -241,27 +238,6 @@ def _card_by_chance(job: Job, accelerator: str) -> bool:
     return "card" in accelerator and not known and SP_BLOCK not in job.annotations
 
 
-def _policies_of(resource: str) -> list[str]:
-    """The policies of products that offer a resource, in the order of `POLICIES`."""
-    offering = [p for p in CATALOGUE if resource in (p.resource, *p.other_resources)]
-    return [policy for policy in POLICIES if policy == "multilevel" or any(policy in p.policies for p in offering)]
-
-
-def _npu_policies(accelerator: str | None) -> str:
-    """The policies of huawei.com/npu products by product, of the one that the selector names where it does."""
-    offering = [p for p in CATALOGUE if p.resource == NPU and p.policies]
-    named = [p for p in offering if accelerator in p.accelerator_types]
-    return ", ".join(f"{p.policies[0]} ({p.title})" for p in named or offering)
-
-
-def _advice_for_type(accelerator: str) -> str:
-    product = next((p for p in CATALOGUE if accelerator in p.accelerator_types and p.policies), None)
-    if product is not None:
-        return f"add the annotation huawei.com/schedule_policy: {product.policies[0]}, and ask for {product.resource}"
-    near = nearest(accelerator, BY_ACCELERATOR)
-    return f"did you mean {near}?" if near else "use one of " + ", ".join(BY_ACCELERATOR)
-
-
 def _agreement(job: Job) -> Iterator[Violation]:
     """SEL-06, SEL-07: do policy, selector and resource belong to one product?"""
     given, accelerator = job.policy_name, job.selector.get(ACCELERATOR_TYPE)
@@ -271,53 +247,39 @@ def _agreement(job: Job) -> Iterator[Violation]:
         owners = [p for p in CATALOGUE if accelerator in p.accelerator_types]
         other = ", ".join(p.title for p in owners) or "other hardware"
         path = job.source.path("selector", ACCELERATOR_TYPE)
-        advice = _same_hardware(given, job.resource, owners)
+        advice = same_hardware(given, job.resource, owners)
         yield Violation("SEL-06", path, {"policy": given, "value": accelerator, "other": other, "advice": advice})
     elif given == "chip4-node8" and job.resource == A910:
         yield _annotation("SEL-17", job)
     if (job.resource == NPU and given in OLDER) or (job.resource == A910 and given in NEWER):
         made_for = "Atlas 800, A2 and A3" if given in OLDER else "Atlas 350, 850 and 950"
         asked = A910 if given in OLDER else NPU
-        advice = f"ask for {asked}, or name a policy of {job.resource}: {', '.join(_policies_of(job.resource))}"
+        advice = f"ask for {asked}, or name a policy of {job.resource}: {', '.join(policies_of(job.resource))}"
         yield _annotation("SEL-07", job, policy=given, made_for=made_for, resource=job.resource, advice=advice)
 
 
 def on_nodes(job: Job, cluster: Cluster) -> Iterator[Violation]:
     """SEL-06 against the nodes of a snapshot, where the job selects none of them: no policy looks at the hardware."""
-    from ascendctl.engine.kube import open_nodes
+    from ascendctl.engine.kube import offering_nodes
 
-    given, columns = job.policy_name or "", cluster.resources.get(job.resource)
-    role = next((role for role in job.roles if role.is_npu), None)
-    if given not in BY_ANNOTATION or given in ("multilevel", "chip1-softShareDev") or columns is None or role is None:
+    given, role = job.policy_name or "", next((role for role in job.roles if role.is_npu), None)
+    if given not in BY_ANNOTATION or given in ("multilevel", "chip1-softShareDev") or role is None:
         return
-    offering = open_nodes(role, cluster) & (columns.capacity > 0)
-    carried = cluster.labels.column(ACCELERATOR_TYPE).to_list()
-    kinds = {kind for kind, here in zip(carried, offering.tolist(), strict=True) if here}
+    reached = offering_nodes(role, cluster, job.resource).nonzero()[0].tolist()
+    kinds = set(map(cluster.labels.column(ACCELERATOR_TYPE).get, reached))
     named = sorted(kind for kind in kinds if kind is not None)
     if len(named) < len(kinds) or not named or any(_agree(given, kind) or _serves(given, kind) for kind in named):
         return
     owners = [p for p in CATALOGUE if set(named) & set(p.accelerator_types)]
     what = f"the policy is {given}, but all nodes that the job can reach are of accelerator-type {', '.join(named)}: "
     what += "the policy places the pods there all the same"
-    hint = _same_hardware(given, job.resource, owners)
+    hint = same_hardware(given, job.resource, owners)
     yield Violation("SEL-06", job.source.path("annotation", POLICY), message=what, hint=hint)
 
 
 def _serves(policy: str, accelerator: str) -> bool:
     """True if a product with this accelerator-type is documented with the policy."""
     return any(policy in p.policies and accelerator in p.accelerator_types for p in CATALOGUE)
-
-
-def _same_hardware(policy: str, resource: str, owners: Sequence[Product]) -> str:
-    """How policy and selector come to name one product; `owners` are the products of the selector."""
-    policies = list(dict.fromkeys(p.policies[0] for p in owners if p.policies))
-    offering = [p for p in CATALOGUE if policy in p.policies and resource in (p.resource, *p.other_resources)]
-    types = list(dict.fromkeys(kind for p in offering for kind in p.accelerator_types))
-    ways = [f"write schedule_policy {' or '.join(policies)}"] if policies else []
-    if any("module" in p.accelerator_types for p in owners):
-        ways = ["remove schedule_policy"]
-    ways += [f"select accelerator-type {' or '.join(types)}"] if types else []
-    return ", or ".join(ways) or "make both name the same hardware"
 
 
 def _agree(policy: str, accelerator: str) -> bool:

@@ -155,9 +155,8 @@ def _on_one_node(job: Job, cluster: Cluster | None) -> Iterator[Violation]:
 
 def _shared_nodes(role: Role, cluster: Cluster) -> list[tuple[int, int]]:
     """Chips, and MB of each, of the nodes with soft sharing that the pods can reach."""
-    from ascendctl.engine.kube import open_nodes
+    from ascendctl.engine.kube import offering_nodes
 
-    columns = cluster.resources.get(role.resource)
-    shared = cluster.soft_share & open_nodes(role, cluster) & (columns.capacity > 0 if columns is not None else False)
+    shared = cluster.soft_share & offering_nodes(role, cluster, role.resource)
     masks, limits = cluster.total[shared].tolist(), cluster.chip_memory_mb[shared].tolist()
     return [(min(int(mask).bit_count(), MAX_CHIPS), int(limit)) for mask, limit in zip(masks, limits, strict=True)]

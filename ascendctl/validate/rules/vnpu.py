@@ -4,7 +4,7 @@ VNP-15 are beyond that table (chapter 11.14.2, 11.18)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.select import DYNAMIC_VNPU, STATIC_VNPU
@@ -276,28 +276,42 @@ def advise(job: Job, config: SchedulerConfig, cluster: Cluster | None = None) ->
 
 def _on_310p(job: Job, index: int, role: Role, cluster: Cluster | None) -> Iterator[Violation]:
     """VNP-13, VNP-14: what the nodes of a 310P job make of it, by its selector, or by the nodes of the snapshot."""
-    servers, duo = [role.selector.get(SERVER)], role.selector.get(DUO_LABEL) == DUO_CARD
-    where, path = "the job selects them", job.source.path("role", index, "selector", DUO_LABEL)
+    reached: list[int] = []
     if cluster is not None:
-        from ascendctl.engine.kube import open_nodes
+        from ascendctl.engine.kube import offering_nodes
 
-        columns = cluster.resources.get(NPU_CORE)
-        offering = open_nodes(role, cluster) & (columns.capacity > 0 if columns is not None else False)
-        here = [name for name, flag in zip(cluster.names, offering.tolist(), strict=True) if flag]
-        servers = [cluster.labels.column(SERVER).get(cluster.index[name]) for name in here]
-        on_duo = [n for n in here if cluster.labels.column(DUO_LABEL).get(cluster.index[n]) == DUO_CARD]
-        if not duo and on_duo:
-            duo, where, path = True, f"node {on_duo[0]} has them", job.source.path("role", index, "npus")
-    if duo and role.is_npu:
-        yield Violation("VNP-13", path, {"where": where})
+        reached = offering_nodes(role, cluster, NPU_CORE).nonzero()[0].tolist()
+    if role.is_npu:
+        yield from _on_duo(job, index, role, cluster, reached)
+    servers = {role.selector.get(SERVER)}
+    if cluster is not None:
+        servers = set(map(cluster.labels.column(SERVER).get, reached))
     cores = {server: int(server.split("-")[1]) for server in servers if server and _SERVER_310P.fullmatch(server)}
-    if not role.npus or not cores_are_legal(CHIP_310P, role.npus) or len(cores) < len(set(servers)) or not cores:
+    if cores and len(cores) == len(servers) and role.npus and cores_are_legal(CHIP_310P, role.npus):
+        yield from _without_template(job, index, role.npus, cores)
+
+
+def _on_duo(job: Job, index: int, role: Role, cluster: Cluster | None, reached: Sequence[int]) -> Iterator[Violation]:
+    """VNP-13; `reached` are the nodes of the snapshot that the pods can come to."""
+    if role.selector.get(DUO_LABEL) == DUO_CARD:
+        path = job.source.path("role", index, "selector", DUO_LABEL)
+        yield Violation("VNP-13", path, {"where": "the job selects them"})
+    elif cluster is not None:
+        card = cluster.labels.column(DUO_LABEL)
+        node = next((node for node in reached if card.get(node) == DUO_CARD), None)
+        if node is not None:
+            where = f"node {cluster.names[node]} has them"
+            yield Violation("VNP-13", job.source.path("role", index, "npus"), {"where": where})
+
+
+def _without_template(job: Job, index: int, asked: int, cores: Mapping[str, int]) -> Iterator[Violation]:
+    """VNP-14; `cores` are the AI cores of a chip by server type, of all nodes that the pods can come to."""
+    if asked in LEGAL_CORES[CHIP_310P][0] or not all(asked % size for size in cores.values()):
         return
-    if role.npus not in LEGAL_CORES[CHIP_310P][0] and all(role.npus % size for size in cores.values()):
-        sizes = sorted({size for size in cores.values() if (CHIP_310P, size) in CHIP_SIZES})
-        advice = ", ".join(["1, 2, 4", *(f"multiples of {size}" for size in sizes)])
-        shown = ", ".join(map(str, sorted(set(cores.values()))))
-        yield _violation("VNP-14", job, index, server=", ".join(sorted(cores)), cores=shown, allowed=advice)
+    sizes = sorted({size for size in cores.values() if (CHIP_310P, size) in CHIP_SIZES})
+    advice = ", ".join(["1, 2, 4", *(f"multiples of {size}" for size in sizes)])
+    shown = ", ".join(map(str, sorted(set(cores.values()))))
+    yield _violation("VNP-14", job, index, server=", ".join(sorted(cores)), cores=shown, allowed=advice)
 
 
 def _static_type(resource: str) -> str:
