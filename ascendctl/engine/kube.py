@@ -36,14 +36,20 @@ def kube_codes(role: Role, cluster: Cluster, codes: NDArray[np.int16]) -> None:
         refuse(codes, _tainted(cluster.taints, role.tolerations), "NODE_TAINTED")
 
 
+def open_nodes(role: Role, cluster: Cluster) -> Flags:
+    """bool[N]: nodes that Kubernetes lets the pods of a role on."""
+    codes = np.zeros(cluster.size, dtype=np.int16)
+    kube_codes(role, cluster, codes)
+    flags: Flags = codes == ACCEPTED
+    return flags
+
+
 def offering_nodes(role: Role, cluster: Cluster, resource: str) -> Flags:
-    """bool[N]: nodes that offer a resource and that Kubernetes lets the pods of a role on."""
-    columns, codes = cluster.resources.get(resource), np.zeros(cluster.size, dtype=np.int16)
+    """bool[N]: those of them that offer a resource."""
+    columns = cluster.resources.get(resource)
     if columns is None:
         return np.zeros(cluster.size, dtype=np.bool_)
-    kube_codes(role, cluster, codes)
-    flags: Flags = (codes == ACCEPTED) & (columns.capacity > 0)
-    return flags
+    return open_nodes(role, cluster) & (columns.capacity > 0)
 
 
 def _named(cluster: Cluster, name: str) -> Flags:
