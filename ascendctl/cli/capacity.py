@@ -22,7 +22,8 @@ def command(manifests: tuple[str, ...], snapshots: common.Dump, limit: int, outp
     """How many more jobs of the shape of MANIFEST (files, folders, globs, or - for stdin) a cluster takes.
 
     Copies of the job are placed one after the other, as `place` would, until one finds no place; each job of the
-    manifests is asked for on its own. Exit code 1 if not even one fits.
+    manifests is asked for on its own. Of a job without NPUs one copy is placed, for nothing that is modelled limits
+    it. Exit code 1 if not even one fits.
 
     \b
     Examples:
@@ -33,9 +34,9 @@ def command(manifests: tuple[str, ...], snapshots: common.Dump, limit: int, outp
 
     cluster = common.load_cluster(snapshots)
     jobs = common.load_manifests(manifests)
-    found = [capacity(job, cluster, limit) for job in jobs]
+    found = [capacity(job, cluster, limit if job.npu_pod_count else 1) for job in jobs]
     documents = [_document(job, each) for job, each in zip(jobs, found, strict=True)]
-    common.emit(outputs, lambda name: _render(documents, name))
+    common.emit(outputs, lambda name: _render(documents, jobs, name))
     if any(not each.placements for each in found):
         raise SystemExit(common.EXIT_FINDINGS)
 
@@ -53,13 +54,13 @@ def _document(job: Any, found: Any) -> dict[str, Any]:
         "limited": found.end is None,
         "pods": len(pods),
         "nodes": len({pod.node for pod in pods}),
-        "npus": sum(len(pod.npus) for pod in pods),
+        "npus": len({(pod.node, npu) for pod in pods for npu in pod.npus}),
         "free": int(columns.idle[columns.idle_defined & (columns.idle > 0)].sum()) if columns else 0,
         "end": None if found.end is None else {"code": found.end.code, "message": found.end.message},
     }
 
 
-def _render(documents: list[dict[str, Any]], name: str) -> str:
+def _render(documents: list[dict[str, Any]], jobs: list[Any], name: str) -> str:
     if name != "table":
         from ascendctl.report.machine import as_document
 
@@ -67,10 +68,11 @@ def _render(documents: list[dict[str, Any]], name: str) -> str:
     from ascendctl.report.text import table
 
     rows = []
-    for found in documents:
+    for found, asked in zip(documents, jobs, strict=True):
         job, end = found["job"], found["end"]
         fit = f"{found['fit']} or more" if found["limited"] else str(found["fit"])
-        why = "the limit was reached" if end is None else f"{end['code']}: {end['message']}"
+        why = "the limit was reached" if asked.npu_pod_count else "no NPUs asked: nothing that is modelled limits it"
+        why = why if end is None else f"{end['code']}: {end['message']}"
         title = f"{job['kind']} {job['namespace']}/{job['name']}"
         rows.append((title, fit, found["pods"], found["nodes"], found["npus"], found["free"], why))
     return table(rows, ("JOB", "FIT", "PODS", "NODES", "NPUS", "FREE AFTER", "THEN"))

@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from json import loads
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ascendctl.engine.api import Result, place
+from ascendctl.engine.kube import kube_codes
 from ascendctl.engine.predicate import ACCEPTED
 from ascendctl.engine.request import make_request
 from ascendctl.engine.result import Unschedulable
 from ascendctl.engine.select import select_policy
-from ascendctl.manifest.job import Job
+from ascendctl.manifest.job import Job, Role
 from ascendctl.manifest.scale import with_replicas
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.topology.affinity import AFFINITY_CONFIG, group_sizes
@@ -24,6 +26,9 @@ from ascendctl.wellknown import SP_BLOCK, SUB_HEALTHY, SUPER_POD_AFFINITY
 from ascendctl.wording import counted
 
 Place = Callable[[Job, Cluster], Result]
+Name = TypeVar("Name", str, tuple[str, str])
+TRIED = 16
+"""Node selectors, and taints, that are tried at most: those that keep the job off most nodes."""
 
 
 def supply(job: Job, cluster: Cluster) -> tuple[str, ...]:
@@ -66,7 +71,7 @@ def _changes(job: Job, cluster: Cluster, codes: Set[str]) -> Iterator[tuple[str,
         yield f"label {SUB_HEALTHY}: ignore", _labelled(job, SUB_HEALTHY, "ignore"), cluster
     if policy.module in ("superpod", "rack") and not job.is_soft:
         yield f"label {SUPER_POD_AFFINITY}: soft", _labelled(job, SUPER_POD_AFFINITY, "soft"), cluster
-    for key, value in sorted(_selectors(job)) if "NODE_SELECTOR" in codes else ():
+    for key, value in _selectors(job, cluster) if "NODE_SELECTOR" in codes else ():
         changed = _unselected(job, key)
         if select_policy(changed).policy == policy.policy:
             yield f"no node selector {key}: {value}", changed, cluster
@@ -85,8 +90,26 @@ def _labelled(job: Job, key: str, value: str) -> Job:
     return replace(job, labels={**job.labels, key: value}, roles=roles)
 
 
-def _selectors(job: Job) -> set[tuple[str, str]]:
-    return {item for role in job.roles for item in role.selector.items()}
+def _selectors(job: Job, cluster: Cluster) -> list[tuple[str, str]]:
+    """Those that alone keep pods off a node. One that never does so cannot help."""
+    off: dict[tuple[str, str], NDArray[np.bool_]] = {}
+    for role in job.roles:
+        for key, value in role.selector.items():
+            alone = Role(role.name, role.replicas, 0, "", selector={key: value}, tolerations=({"operator": "Exists"},))
+            codes = np.zeros(cluster.size, np.int16)
+            kube_codes(alone, cluster, codes)
+            off[key, value] = codes != ACCEPTED
+    nodes: Counter[tuple[str, str]] = Counter()
+    for role in job.roles:
+        reasons = sum((off[item].astype(np.int64) for item in role.selector.items()), np.zeros(cluster.size, np.int64))
+        for item in role.selector.items():
+            nodes[item] += int((off[item] & (reasons == 1)).sum())
+    return _foremost(nodes)
+
+
+def _foremost(nodes: Mapping[Name, int]) -> list[Name]:
+    found = sorted((-count, name) for name, count in nodes.items() if count)
+    return [name for _, name in found[:TRIED]]
 
 
 def _unselected(job: Job, key: str) -> Job:
@@ -103,9 +126,12 @@ def _tolerant(job: Job, key: str) -> Job:
 
 
 def _taint_keys(cluster: Cluster) -> list[str]:
-    taints: list[Any] = [taint for text in set(cluster.taints) if text for taint in loads(text) or ()]
-    keys = {str(taint.get("key")) for taint in taints if isinstance(taint, Mapping) and taint.get("key")}
-    return sorted(key for key in keys if not key.startswith("node.kubernetes.io/"))
+    nodes: Counter[str] = Counter()
+    for text, count in Counter(cluster.taints).items():
+        taints: list[Any] = (loads(text) if text else None) or []
+        for key in {str(taint["key"]) for taint in taints if isinstance(taint, Mapping) and taint.get("key")}:
+            nodes[key] += 0 if key.startswith("node.kubernetes.io/") else count
+    return _foremost(nodes)
 
 
 def _smaller_block(job: Job, cluster: Cluster, again: Place) -> tuple[str, ...]:
@@ -128,15 +154,23 @@ def _fewer(job: Job, cluster: Cluster, again: Place) -> tuple[str, ...]:
         return ()
     step, others = _pods_of_block(job), len(job.pods) - job.roles[role].replicas
     low, high = others // step, -(-len(job.pods) // step)
-    best = 0
+    best = ""
     while high - low > 1:
         middle = (low + high) // 2
         smaller = with_replicas(job, role, middle * step - others)
         if smaller is not None and again(smaller, cluster).outcome == "placed":
-            low, best = middle, middle * step - others
+            low, best = middle, _replicas(job, smaller, role)
         else:
             high = middle
-    return (f"{best} replicas of {job.roles[role].name} instead of {job.roles[role].replicas}",) if best else ()
+    return (best,) if best else ()
+
+
+def _replicas(job: Job, smaller: Job, role: int) -> str:
+    """The numbers to write: the gang, too, where the manifest asks for a larger one than is left."""
+    before, after, gang = job.roles[role], smaller.roles[role], job.source.origins.get(("min_available",))
+    what = f"replicas of {before.name}" if before.name else "replicas"
+    text = f"{after.replicas} {what} instead of {before.replicas}"
+    return f"{text}, {gang[-1]} {smaller.min_available}" if gang and smaller.min_available < job.min_available else text
 
 
 def _pods_of_block(job: Job) -> int:

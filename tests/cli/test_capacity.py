@@ -71,3 +71,18 @@ def test_copies_have_names_of_their_own_and_share_no_npu(tmp_path: Path) -> None
     chips = [(pod.node, chip) for placement in found.placements for pod in placement.pods for chip in pod.npus]
     assert len(set(names)) == len(names) == 10
     assert len(set(chips)) == len(chips) == 80
+
+
+def test_a_job_without_npus_is_placed_once(tmp_path: Path) -> None:
+    found = ask(tmp_path, job(0), "--limit", "50")
+    assert (found["fit"], found["limited"], found["npus"]) == (1, True, 0)
+    table = run("capacity", manifest(tmp_path, EIGHT | {"job": job(0)}), "-s", dump(tmp_path / "dump")).stdout
+    assert "1 or more" in table and "nothing that is modelled limits it" in table and "the limit was" not in table
+
+
+def test_npus_that_pods_share_count_once() -> None:
+    # an NPU has room for three pods of 30 per cent, and none is taken twice by the job itself
+    folder = Path(__file__).parents[2] / "samples" / "soft-share"
+    result = run("capacity", str(folder / "thirty-percent.yaml"), "-s", str(folder / "dump"), "-o", "json")
+    found = json.loads(result.stdout)
+    assert found["pods"] == found["fit"] and found["pods"] / 3 <= found["npus"] < found["pods"]

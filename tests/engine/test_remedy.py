@@ -78,8 +78,55 @@ def test_dropping_a_selector_must_keep_the_policy():
 
 def test_fewer_pods():
     world = cluster([Node("a", EIGHT), Node("b", EIGHT), Node("c", EIGHT), Node("d", range(7))])
-    assert answer(job(8, 6), world)[1] == ("3 replicas of work instead of 6",)
+    assert answer(job(8, 6), world)[1] == ("3 replicas of work instead of 6, minAvailable 3",)
     assert answer(job(8, 6), cluster([Node("d", range(7))]))[1] == ()
+
+
+def test_fewer_pods_of_a_kind_without_named_roles():
+    # the gang of 2 still holds with 3 pods
+    text = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: serve}
+spec:
+  replicas: 6
+  podManagementPolicy: Parallel
+  template:
+    metadata:
+      annotations: {huawei.com/schedule_policy: chip8-node8, huawei.com/schedule_minAvailable: "%s"}
+    spec:
+      schedulerName: volcano
+      containers: [{name: c, resources: {requests: {huawei.com/Ascend910: 8}}}]
+"""
+    world = cluster([Node("a", EIGHT), Node("b", EIGHT), Node("c", EIGHT)])
+    assert answer(load_jobs(text % 2)[0], world)[1] == ("3 replicas instead of 6",)
+    assert answer(load_jobs(text % 6)[0], world)[1] == ("3 replicas instead of 6, huawei.com/schedule_minAvailable 3",)
+
+
+def counting(calls):
+    def again(asked, world):
+        calls.append(asked)
+        return place(asked, world)
+
+    return again
+
+
+def test_of_hundreds_of_taints_those_of_most_nodes_are_tried():
+    # team-7 stands on two nodes, each other one on one, and the job needs two nodes
+    taint = '[{"key":"team-%d","effect":"NoSchedule"}]'
+    world = cluster([Node(f"n{i}", EIGHT, taints=taint % i) for i in range(300)] + [Node("x", EIGHT, taints=taint % 7)])
+    asked, calls = job(8, 2), []
+    assert remedies(asked, world, place(asked, world), counting(calls)) == ("a toleration of taint team-7",)
+    assert len(calls) <= 20
+
+
+def test_of_hundreds_of_selectors_those_that_alone_keep_pods_off_are_tried():
+    # node a lacks k299 alone, node b lacks all: only without k299 is there a place
+    labels = {f"k{i}": "v" for i in range(299)}
+    world = cluster([Node("a", EIGHT, labels=labels), Node("b", EIGHT)])
+    asked, calls = job(8, selector=", ".join(f"k{i}: v" for i in range(300))), []
+    assert remedies(asked, world, place(asked, world), counting(calls)) == ("no node selector k299: v",)
+    assert len(calls) <= 3
 
 
 def superpods(sizes, reserve):
@@ -103,7 +150,7 @@ def test_blocks_of_a_superpod():
 def test_whole_blocks_of_pods():
     # four nodes hold two logical SuperPoDs of two; three need six
     policy = 'huawei.com/schedule_policy: chip2-node16-sp, sp-block: "32"'
-    assert answer(job(16, 6, policy), superpods([2, 2], 0))[1] == ("4 replicas of work instead of 6",)
+    assert answer(job(16, 6, policy), superpods([2, 2], 0))[1] == ("4 replicas of work instead of 6, minAvailable 4",)
 
 
 def test_document():
