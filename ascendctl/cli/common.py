@@ -293,9 +293,11 @@ def manifest_paths(paths: Sequence[str]) -> list[str]:
 
 def no_jobs(paths: Sequence[str]) -> Unreadable:
     """The error for manifests without any job."""
+    from ascendctl.manifest.load import MAX_PODS
+
     return Unreadable(
-        f"{', '.join(paths)}: no job in it (AscendJob, vcjob, Deployment, StatefulSet, Job, Pod, InferService...); "
-        "`ascendctl validate` says more"
+        f"{', '.join(paths)}: no job in it (AscendJob, vcjob, Deployment, StatefulSet, Job, Pod, InferService..., "
+        f"of at most {MAX_PODS} pods); `ascendctl validate` says more"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -23,6 +24,7 @@ TIER_NAMES = {
 }
 """Links from the fastest to the slowest; TX where leaf switches are unknown."""
 Ids = NDArray[np.int32]
+_SIZE = re.compile("[1-9][0-9]{0,8}")
 
 
 class ParallelError(ValueError):
@@ -72,17 +74,21 @@ def parse_parallel(text: str, chips: int) -> Parallel:
     order: tuple[str, ...] = DIMENSIONS
     nested = False
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        name, equals, value = part.partition("=")
+        name, _, value = part.partition("=")
         if name == "order" and value:
             order = _order(value)
         elif name == "experts" and value in ("nested", "independent"):
             nested = value == "nested"
-        elif name in DIMENSIONS and equals and value.isascii() and value.isdigit() and int(value) > 0:
+        elif name in sizes:
+            raise ParallelError(f"{name} is given twice")
+        elif name in DIMENSIONS and _SIZE.fullmatch(value):
             sizes[name] = int(value)
         else:
             raise ParallelError(
                 f"{part!r} is not SIZE of {', '.join(DIMENSIONS)}, as in tp=8, nor order=tp:dp:pp, nor experts=nested"
             )
+    if not chips:
+        raise ParallelError("its pods hold no whole NPUs")
     inferred = "dp" not in sizes
     if nested and "dp" in sizes:
         if sizes["dp"] % sizes.get("ep", 1):

@@ -122,8 +122,11 @@ def node_text(document: Mapping[str, Any]) -> str:
         for key, word in (("capacity", "capacity"), ("allocatable", "allocatable"), ("idle", "idle"),
                           ("listLength", "free list"))
     ]  # fmt: skip
-    state = STATES[STATE_KEYS.index(document["state"])]
-    why = f"refused: {document['code']}, {document['meaning']}" if document["code"] else "pods with NPUs may come"
+    state, why = STATES[STATE_KEYS.index(document["state"])], "pods with NPUs may come"
+    if document["code"]:
+        why = f"refused: {document['code']}, {document['meaning']}"
+    elif not document["resource"]:
+        state, why = "without NPUs", "no pods with NPUs come"
     rows: list[tuple[str, str]] = [
         ("State", f"{state}; {why}" + ("; cordoned" if document["cordoned"] else "")),
         ("Address", document["address"] or "none"),

@@ -119,6 +119,11 @@ def test_a_node_of_a_dump() -> None:
     assert (data["topic"], data["name"], data["npus"]["networkUnhealthy"]) == ("node", "a850-01", [0, 5])
 
 
+def test_a_node_without_npus_is_neither_broken_nor_open_to_pods_with_npus() -> None:
+    text = explain("node", "master-01", "-s", str(Path(DUMP).parents[1] / "a2" / "dump"))
+    assert text.splitlines()[1].split(maxsplit=1) == ["State", "without NPUs; no pods with NPUs come"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -127,3 +127,13 @@ def test_a_sample() -> None:
     assert [value["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/hostname"] for value in found] == [
         "a2-03", "a2-02",
     ]  # fmt: skip
+
+
+def test_line_ends_of_the_file_stay() -> None:
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: srv}\n---\n"
+    text = (service + manifest()).replace("\n", "\r\n").removesuffix("\r\n")
+    windows, unix = (
+        patch_texts([("a.yaml", each)], a2("a", "b"), mode="hostname").files[0][2]
+        for each in (text, service + manifest())
+    )
+    assert windows.replace("\r\n", "\n") == unix and windows.count("\n") == windows.count("\r\n")

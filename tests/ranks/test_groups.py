@@ -161,12 +161,19 @@ def test_order() -> None:
         ("sp=2", "'sp=2' is not SIZE of tp, cp, ep, dp, pp"),
         ("tp=0", "is not SIZE"),
         ("tp", "is not SIZE"),
+        ("tp=2,tp=4", "tp is given twice"),
+        ("tp=" + "9" * 5000, "is not SIZE"),
         ("tp=2,order=tp:tp", "order 'tp:tp'"),
     ],
 )
 def test_sizes_that_make_no_sense(text: str, message: str) -> None:
     with pytest.raises(ParallelError, match=message):
         parse_parallel(text, 16)
+
+
+def test_pods_without_whole_npus_have_no_groups() -> None:
+    with pytest.raises(ParallelError, match="hold no whole NPUs"):
+        parse_parallel("tp=8", 0)
 
 
 @settings(max_examples=60, deadline=None)
