@@ -67,8 +67,8 @@ def command(
 
     Jobs are placed in the order given, and each sees what the earlier ones took. The NPU ids are the physical ones.
     Format env prints the environment variables of each pod, annotations what scheduler, device plugin and controllers
-    write on it. Exit code 1 if a job finds no place, if the scheduler would
-    refuse it, or if it would bind a pod without the NPUs that it asks for.
+    write on it. Exit code 1 if a job finds no place, if the scheduler would refuse it, or if it would bind a pod
+    without the NPUs that it asks for.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ class _Running:
 
 @dataclass(frozen=True)
 class _Network:
-    """What is above the nodes, worked out once if any job asks for it."""
+    """The nodes, and what is above them: worked out once if any job asks for it."""
 
     cluster: Cluster
 
@@ -72,10 +72,8 @@ def audit(cluster: Cluster) -> list[Breach]:
     network = _Network(cluster)
     found: list[Breach] = []
     for running in _jobs(cluster):
-        for check in (_chips, _superpods, _racks, _health):
-            found += check(running, cluster)
-        found += _levels(running, network)
-        found += _leaves(running, network)
+        for check in (_chips, _superpods, _racks, _health, _levels, _leaves):
+            found += check(running, network)
     return found
 
 
@@ -122,9 +120,9 @@ def _breach(running: _Running, cluster: Cluster, kind: str, rows: Sequence[int],
     return Breach(kind, job.namespace, job.name, running.selection.policy, names, tuple(nodes), message)
 
 
-def _chips(running: _Running, cluster: Cluster) -> Iterator[Breach]:
+def _chips(running: _Running, network: _Network) -> Iterator[Breach]:
     """The chips of each pod, taken for the only free ones, must be a choice that the policy could have made."""
-    policy = running.selection.policy
+    cluster, policy = network.cluster, running.selection.policy
     if policy not in WIRINGS or running.selection.module == "soft_share":
         return
     wiring = WIRINGS[policy]
@@ -133,19 +131,20 @@ def _chips(running: _Running, cluster: Cluster) -> Iterator[Breach]:
         mask = int(cluster.pods.chips[row])
         ask = Ask(wiring, mask.bit_count(), len(running.rows) > 1)
         if not rule.fits(ask, np.array([mask], dtype=np.uint64))[0]:
-            held = ",".join(map(str, chip_ids(mask)))
-            yield _breach(running, cluster, "chips", [row], f"policy {policy} never gives a pod the chips {held}")
+            message = f"policy {policy} never gives a pod the chips {_listed(mask)}"
+            yield _breach(running, cluster, "chips", [row], message)
 
 
-def _superpods(running: _Running, cluster: Cluster) -> Iterator[Breach]:
-    job = running.job
-    if running.selection.module not in ("superpod", "rack") or job.is_soft:
-        return
-    yield from _blocks(running, cluster, "logical-superpod", "SuperPoDs", job.sp_block, cluster.superpod)
+def _superpods(running: _Running, network: _Network) -> Iterator[Breach]:
+    cluster, job = network.cluster, running.job
+    if running.selection.module in ("superpod", "rack") and not job.is_soft:
+        yield from _blocks(running, cluster, "logical-superpod", "SuperPoDs", job.sp_block, cluster.superpod)
 
 
-def _racks(running: _Running, cluster: Cluster) -> Iterator[Breach]:
+def _racks(running: _Running, network: _Network) -> Iterator[Breach]:
+    cluster = network.cluster
     if running.selection.module == "rack" and not running.job.is_soft:
+        # a rack id counts only inside its SuperPoD
         place = cluster.superpod.astype(np.int64) << 32 | cluster.rack
         yield from _blocks(running, cluster, "rack", "racks", running.job.ra_block, place)
 
@@ -203,7 +202,8 @@ def _leaves(running: _Running, network: _Network) -> Iterator[Breach]:
         yield _breach(running, cluster, "leaf", running.rows, message)
 
 
-def _health(running: _Running, cluster: Cluster) -> Iterator[Breach]:
+def _health(running: _Running, network: _Network) -> Iterator[Breach]:
+    cluster = network.cluster
     columns = cluster.resources.get(running.job.resource)
     for row in running.rows:
         node, held = int(cluster.pods.node[row]), int(cluster.pods.chips[row])
@@ -211,5 +211,9 @@ def _health(running: _Running, cluster: Cluster) -> Iterator[Breach]:
             yield _breach(running, cluster, "node-health", [row], "its node is unhealthy or about to be taken out")
         broken = held & int(columns.unhealthy[node]) if columns is not None else 0
         if broken:
-            chips = ",".join(map(str, chip_ids(broken)))
-            yield _breach(running, cluster, "chip-health", [row], f"it holds the unhealthy chips {chips}")
+            message = f"it holds the unhealthy chips {_listed(broken)}"
+            yield _breach(running, cluster, "chip-health", [row], message)
+
+
+def _listed(mask: int) -> str:
+    return ",".join(map(str, chip_ids(mask)))

@@ -106,19 +106,11 @@ def read_fault(previous: Mapping[str, Any], faulty: Iterable[str], cluster: Clus
         raise FaultError("the previous placement is not a mapping")
     if previous.get("outcome", "placed") != "placed":
         raise FaultError(f"the previous result is '{previous['outcome']}', not a placement")
-    entries = previous.get("pods")
-    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
-        raise FaultError("the previous placement lists no pods")
+    pods = _former_pods(previous.get("pods"), cluster)
     extra = previous.get("fault") or {}
     blocks = previous.get("blocks") or {}
     if not isinstance(extra, Mapping) or not isinstance(blocks, Mapping):
         raise FaultError("fields 'fault' and 'blocks' of the previous placement must be mappings")
-    pods = tuple(_former_pod(entry, i, cluster) for i, entry in enumerate(entries))
-    seen: set[str] = set()
-    for i, pod in enumerate(pods):
-        if pod.name and pod.name in seen:
-            raise FaultError(f"pods[{i}]: pod {pod.name} is listed twice")
-        seen.add(pod.name)
     kind = extra.get("kind") or "job"
     if kind not in KINDS:
         raise FaultError(f"fault.kind is {kind!r}, expected one of {', '.join(KINDS)}")
@@ -178,6 +170,18 @@ def _snapshot_rows(cluster: Cluster, namespace: str) -> dict[str, int]:
         for i, (name, ns) in enumerate(zip(pods.names, pods.namespaces, strict=True))
         if ns == namespace and active[i]
     }
+
+
+def _former_pods(entries: Any, cluster: Cluster) -> list[FormerPod]:
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        raise FaultError("the previous placement lists no pods")
+    pods = [_former_pod(entry, i, cluster) for i, entry in enumerate(entries)]
+    seen: set[str] = set()
+    for i, pod in enumerate(pods):
+        if pod.name and pod.name in seen:
+            raise FaultError(f"pods[{i}]: pod {pod.name} is listed twice")
+        seen.add(pod.name)
+    return pods
 
 
 def _former_pod(entry: Any, position: int, cluster: Cluster) -> FormerPod:

@@ -118,19 +118,19 @@ def cores_are_legal(key: str, cores: int) -> bool:
 def possible_keys(chip_name: str | None, server_type: str | None, accelerator: str) -> tuple[str, ...]:
     """Template keys of A2 and A3 nodes that carry these labels; None and "" = not known. `accelerator` is the
     accelerator-type."""
-    keys = [key for key in LEGAL_CORES if key != CHIP_310P]
+    a3 = tuple(key for key in LEGAL_CORES if key.startswith(A3_SERVER))
+    a2 = tuple(key for key in LEGAL_CORES if key != CHIP_310P and key not in a3)
     if server_type is not None and server_type.startswith(A3_SERVER):
-        return tuple(key for key in keys if key == server_type)
-    if chip_name is not None or server_type is not None or "910b" in accelerator:
-        keys = [key for key in keys if not key.startswith(A3_SERVER)]
-    elif "-a3-" in accelerator:
-        keys = [key for key in keys if key.startswith(A3_SERVER)]
+        return tuple(key for key in a3 if key == server_type)
     if chip_name is not None:
-        return tuple(key for key in keys if key == chip_name)
-    cores = (server_type or "").split("-")[1:2]
-    if cores and cores[0].isascii() and cores[0].isdigit():
-        keys = [key for key in keys if (key, int(cores[0])) in CHIP_SIZES]
-    return tuple(keys)
+        return tuple(key for key in a2 if key == chip_name)
+    if server_type is not None:
+        cores = server_type.split("-")[1:2]
+        sized = bool(cores) and cores[0].isascii() and cores[0].isdigit()
+        return tuple(key for key in a2 if not sized or (key, int(cores[0])) in CHIP_SIZES)
+    if "910b" in accelerator:
+        return a2
+    return a3 if "-a3-" in accelerator else a2 + a3
 
 
 def template_for(key: str, cores: int, level: str, dvpp: str) -> str | None:

@@ -275,18 +275,8 @@ def _summary(target: Target, pins: Sequence[Pin], cluster: Cluster, mode: str) -
     if not pins:
         return Note("info", "", f"plan of {len(seats)} pods recorded, nothing enforced", target.title)
     whole = all(len(s.npus) == int(cluster.total[cluster.index[s.node]]).bit_count() for s in seats)
-    enforced, advisory = [], []
-    singles = [pin for pin in pins if pin.single]
-    sets = [pin for pin in pins if not pin.single]
-    if singles:
-        count = sum(len(target.seats[pin.part]) for pin in singles)
-        enforced.append(f"the node of {'each pod' if not sets else f'{count} of {len(seats)} pods'}")
-    for nodes in dict.fromkeys(pin.nodes for pin in sets):
-        roles = [target.roles[pin.part].name for pin in sets if pin.nodes == nodes]
-        named = f" for {', '.join(roles)}" if all(roles) and len(target.parts) > 1 else ""
-        enforced.append(f"a set of {len(nodes)} nodes{named}")
-    if sets:
-        advisory.append("which rank takes which node of a set")
+    enforced = _pinned_nodes(target, pins, len(seats))
+    advisory = [] if all(pin.single for pin in pins) else ["which rank takes which node of a set"]
     own_ranks = target.kind is VC_JOB and all(pin.split for pin in pins)
     if own_ranks or is_gang(target) or target.kind is STATEFUL_SET:
         enforced.append("rank numbers")
@@ -294,6 +284,20 @@ def _summary(target: Target, pins: Sequence[Pin], cluster: Cluster, mode: str) -
     (enforced if whole or by_name else advisory).append("NPU ids")
     text = "enforced: " + ", ".join(enforced) + (f"; advisory: {', '.join(advisory)}" if advisory else "")
     return Note("info", "", text, target.title)
+
+
+def _pinned_nodes(target: Target, pins: Sequence[Pin], pods: int) -> list[str]:
+    """What the pins say of the nodes of so many pods, in words."""
+    found = []
+    singles, sets = [pin for pin in pins if pin.single], [pin for pin in pins if not pin.single]
+    if singles:
+        count = sum(len(target.seats[pin.part]) for pin in singles)
+        found.append(f"the node of {'each pod' if not sets else f'{count} of {pods} pods'}")
+    for nodes in dict.fromkeys(pin.nodes for pin in sets):
+        roles = [target.roles[pin.part].name for pin in sets if pin.nodes == nodes]
+        named = f" for {', '.join(roles)}" if all(roles) and len(target.parts) > 1 else ""
+        found.append(f"a set of {len(nodes)} nodes{named}")
+    return found
 
 
 def apply(text: str, place: Place, edits: Edits, title: str) -> str:

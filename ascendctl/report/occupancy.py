@@ -115,7 +115,7 @@ def units(cluster: Cluster, chips: NodeChips, by: str) -> list[Unit]:
     The reserve of a SuperPoD are its last free nodes in name order, `reserve-nodes` of them (chapter 20 §6); racks,
     SuperPoDs of racks and leaf switches have none.
     """
-    counted = cluster.is_npu | (cluster.total != 0)
+    counted = cluster.has_npus
     if by == "leaf":
         return list(_leaves(cluster, counted))
     ids = cluster.superpod if by == "superpod" else np.where(cluster.superpod < 0, -1, cluster.rack)

@@ -84,7 +84,7 @@ def _of_trees(cluster: Cluster) -> Iterable[Problem]:
     from ascendctl.topology.tree import build_trees
 
     for tree in build_trees(cluster):
-        offering = replace(tree, member=tree.member & (cluster.is_npu | (cluster.total != 0)))
+        offering = replace(tree, member=tree.member & cluster.has_npus)
         for one in tree_problems(offering, cluster.names):
             yield _coded(one.code, one.message, f"tree {tree.name}")
 

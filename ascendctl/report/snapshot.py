@@ -66,7 +66,7 @@ def examine(cluster: Cluster, by: str = "node", globs: Sequence[str] = (), only_
     a problem or a bad chip, are sub-healthy or take no pod."""
     chips = node_chips(cluster)
     found = matching(problems(cluster), globs)
-    keep = has_npus(cluster)
+    keep = cluster.has_npus.copy()
     if globs:
         keep &= np.array([any(fnmatchcase(name, glob) for glob in globs) for name in cluster.names], np.bool_)
     if only_problems:
@@ -74,12 +74,6 @@ def examine(cluster: Cluster, by: str = "node", globs: Sequence[str] = (), only_
         odd = np.array([name in named for name in cluster.names], np.bool_)
         keep &= odd | (chips.state == BROKEN) | (chips.bad != 0) | cluster.sub_healthy
     return Shown(cluster, chips, np.flatnonzero(keep), found, by)
-
-
-def has_npus(cluster: Cluster) -> NDArray[np.bool_]:
-    """bool[N]: nodes that offer NPUs or have chips."""
-    flags: NDArray[np.bool_] = cluster.is_npu | (cluster.total != 0)
-    return flags
 
 
 def facts(cluster: Cluster, node: int) -> NodeFacts:

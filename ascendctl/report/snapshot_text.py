@@ -12,7 +12,6 @@ from ascendctl.report.snapshot import (
     Shown,
     codes_by_node,
     facts,
-    has_npus,
     leaf_names,
     objects,
     resource_totals,
@@ -104,7 +103,7 @@ def _why(shown: Shown, node: int, codes: tuple[str, ...]) -> str:
 
 
 def _totals(shown: Shown) -> list[str]:
-    size, every = shown.cluster.size, int(has_npus(shown.cluster).sum())
+    size, every = shown.cluster.size, int(shown.cluster.has_npus.sum())
     states = zip(state_counts(shown.chips, shown.nodes), STATES, strict=True)
     counts = ", ".join(f"{count} {state}" for count, state in states if count)
     head = f"{len(shown.nodes)} " + (f"of {every} " if len(shown.nodes) < every else "") + "nodes with NPUs"

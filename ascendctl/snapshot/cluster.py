@@ -245,6 +245,12 @@ class Cluster:
     waiting: WaitingPods = field(default_factory=WaitingPods)
     provenance: Provenance | None = None
 
+    @cached_property
+    def has_npus(self) -> NDArray[np.bool_]:
+        """bool[N]: nodes that offer NPUs or have chips."""
+        flags: NDArray[np.bool_] = self.is_npu | (self.total != 0)
+        return flags
+
     @property
     def size(self) -> int:
         """N."""

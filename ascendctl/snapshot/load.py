@@ -31,8 +31,8 @@ from ascendctl.yamlio.errors import ReadError
 LEAF_NAMESPACE = "kube-system"
 MAGIC = b"ASCSNAP\n"
 """First bytes of a packed snapshot."""
-TAR_MARK = slice(257, 262), b"ustar"
-"""Where a tar archive says what it is."""
+TAR_MARK, TAR_MARK_AT = b"ustar", slice(257, 262)
+"""What a tar archive says of itself, and where."""
 DEFAULT_OPTIONS = LoadOptions()
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Sequence[Mapping[str, Any]]
@@ -97,7 +97,7 @@ def _sources(source: Source) -> Iterator[tuple[str, Iterable[Any] | Cluster]]:
                 message = f"a packed snapshot stands alone, but {len(paths)} files are given"
                 raise ReadError(path, message, "name just this file")
             yield path, unpack(data, path)
-        elif data[TAR_MARK[0]] == TAR_MARK[1]:
+        elif data[TAR_MARK_AT] == TAR_MARK:
             from ascendctl.snapshot.archive import archived_files
 
             for name, part in archived_files(data, path):

@@ -259,7 +259,7 @@ def overlay(cluster: Cluster, forest: HyperNodes, reserve: int = 0) -> tuple[Clu
     for name in sorted(forest.items, key=lambda name: (forest.items[name].tier, name)):
         for node in forest.nodes[name].tolist():
             owner[node] = owner[node] or name
-    offering = (cluster.is_npu | (cluster.total != 0)).tolist()  # nobody misses the control plane
+    offering = cluster.has_npus.tolist()  # nobody misses the control plane
     outside = [cluster.names[i] for i, own in enumerate(owner) if own is None and offering[i]]
     if outside:
         text = f"nodes in no HyperNode are left out: {len(outside)}, such as {outside[0]}"

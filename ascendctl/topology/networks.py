@@ -58,7 +58,7 @@ def networks(cluster: Cluster, source: str = "auto", labels: Sequence[str] = ())
 
 def _of_npu_nodes(tree: Tree, cluster: Cluster) -> Tree:
     """The tree without nodes that have no NPUs, such as those of the control plane."""
-    return replace(tree, member=tree.member & (cluster.is_npu | (cluster.total != 0)))
+    return replace(tree, member=tree.member & cluster.has_npus)
 
 
 def _levels(cluster: Cluster, auto: bool) -> list[Network]:
@@ -79,7 +79,7 @@ def _hypernodes(cluster: Cluster, auto: bool) -> list[Network]:
 def _super_pods(cluster: Cluster, auto: bool) -> list[Network]:
     """SuperPoDs by the ids of the device data, with their racks where the cluster has any. An id of 0 may mean that
     there is none (chapter 30 §9.3), so where no node says of itself that it is in one they must be asked for."""
-    counted = cluster.is_npu | (cluster.total != 0)
+    counted = cluster.has_npus
     known = counted & (cluster.superpod >= 0)
     named = any("superpod" in value.replace("-", "").lower() for value in cluster.labels.column(SERVER).values)
     if not known.any() or (auto and not named and not (cluster.superpod[known] > 0).any()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ascendctl.engine.fault import Fault, FaultError, FormerPod
@@ -39,14 +40,8 @@ class History:
 def make_history(context: Context, fault: Fault) -> History:
     """Match the earlier pods with the job's by name, or by rank where the names differ. Raises FaultError if two of
     them share a node: a pod takes all usable NPUs of its node (chapter 22 §2.3)."""
-    pods, planned = fault.pods, [context.job.pods[i].name for i in context.tasks]
-    by_name = {pod.name: i for i, pod in enumerate(pods)}
-    if all(name in by_name for name in planned):
-        slots = [by_name[name] for name in planned]
-    else:
-        with_npus = any(pod.npus for pod in pods)
-        by_rank = {pod.rank: i for i, pod in enumerate(pods) if pod.npus or not with_npus}
-        slots = [by_rank.get(slot, -1) for slot in range(len(planned))]
+    pods = fault.pods
+    slots = _slots(pods, [context.job.pods[i].name for i in context.tasks])
     shared = [node for node, count in Counter(pods[i].node for i in slots if i >= 0).items() if count > 1]
     if shared:
         raise FaultError(f"two pods of the previous placement run on node {shared[0]}, but each takes a whole node")
@@ -58,6 +53,16 @@ def make_history(context: Context, fault: Fault) -> History:
             if deleted.intersection(slots[begin : begin + size]):
                 deleted.update(slots[begin : begin + size])
     return History(fault, tuple(slots), frozenset(deleted - {-1}))
+
+
+def _slots(pods: Sequence[FormerPod], planned: Sequence[str]) -> list[int]:
+    """For each planned pod the index of the earlier one, -1 = none."""
+    by_name = {pod.name: i for i, pod in enumerate(pods)}
+    if all(name in by_name for name in planned):
+        return [by_name[name] for name in planned]
+    with_npus = any(pod.npus for pod in pods)
+    by_rank = {pod.rank: i for i, pod in enumerate(pods) if pod.npus or not with_npus}
+    return [by_rank.get(slot, -1) for slot in range(len(planned))]
 
 
 def max_escalation(job: Job, fault: Fault, levels: int, master_lost: bool) -> int:

@@ -82,34 +82,39 @@ def conclude(
     order = range(len(job.pods))
     nodes = [seats[i].node if i in seats else helpers[i] for i in order]
     npus = _chips(request, state, run, seats)
-    blocks: dict[int, list[str]] = {}
-    for i in sorted(seats):
-        blocks.setdefault(seats[i].block, []).append(cluster.names[nodes[i]])
+    blocks = _blocks(run, seats, planned=before is None)
     used = [nodes[i] for i in seats]
     numbers = dict(metrics or {}) | {
-        "logicalSuperPods": len(blocks),
+        "logicalSuperPods": len({seat.block for seat in seats.values()}),
         "superPods": len(set(cluster.superpod[used].tolist())),
         "racks": len(set(zip(cluster.superpod[used].tolist(), cluster.rack[used].tolist(), strict=True))),
     }
     if without := [job.pods[i].name for i, chips in npus.items() if not chips]:
         numbers["podsWithoutNpus"] = without
-    if before is None:  # an inference service can reserve more blocks than its pods fill (chapter 21 §8.1)
-        blocks |= {
-            block: run.name_list(planned.tolist()) for block, planned in run.blocks.items() if block not in blocks
-        }
     return placed(
         request,
         nodes,
         [npus.get(i, ()) for i in order],
         codes,
         groups=[str(seats[i].block) if i in seats else "" for i in order],
-        blocks={str(block): tuple(blocks[block]) for block in sorted(blocks)},
+        blocks=blocks,
         moved=None if before is None else [nodes[i] != former.get(i) for i in order],
         metrics=numbers,
         scores=_scores(request, codes, seats, unplanned, fault_nodes),
         steps=run.steps,
         notes=run.notes,
     )
+
+
+def _blocks(run: Run, seats: Mapping[int, Seat], planned: bool) -> dict[str, tuple[str, ...]]:
+    """Node names by logical SuperPoD, those of the pods in rank order. `planned`: also the blocks that nobody fills, as
+    an inference service can reserve more than its pods need (chapter 21 §8.1)."""
+    nodes: dict[int, list[int]] = {}
+    for i in sorted(seats):
+        nodes.setdefault(seats[i].block, []).append(seats[i].node)
+    for block, reserved in run.blocks.items() if planned else ():
+        nodes.setdefault(block, reserved.tolist())
+    return {str(block): tuple(run.name_list(nodes[block])) for block in sorted(nodes)}
 
 
 def _chips(request: Request, state: State, run: Run, seats: Mapping[int, Seat]) -> dict[int, tuple[int, ...]]:
