@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ascendctl.engine.api import Result, place
@@ -22,12 +21,12 @@ class Capacity:
     cluster: Cluster
 
 
-def capacity(job: Job, cluster: Cluster, limit: int, again: Callable[[Job, Cluster], Result] = place) -> Capacity:
+def capacity(job: Job, cluster: Cluster, limit: int) -> Capacity:
     """Place copies of a job, each with a name of its own, until one finds no place or `limit` of them have one."""
     placements: list[Placement] = []
     while len(placements) < limit:
         copy = _copy(job, len(placements) + 1)
-        result = again(copy, cluster)
+        result = place(copy, cluster)
         if not isinstance(result, Placement):
             return Capacity(tuple(placements), result, cluster)
         placements.append(result)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ascendctl.engine.api import Result, place
-from ascendctl.engine.kube import kube_codes
+from ascendctl.engine.kube import open_nodes
 from ascendctl.engine.predicate import ACCEPTED
 from ascendctl.engine.request import make_request
 from ascendctl.engine.result import Unschedulable
@@ -66,6 +66,8 @@ def remedies(job: Job, cluster: Cluster, result: Unschedulable, again: Place = p
 
 
 def _changes(job: Job, cluster: Cluster, codes: Set[str]) -> Iterator[tuple[str, Job, Cluster]]:
+    """The single changes worth trying where nodes were refused for these codes: in words, and what they make of job and
+    cluster."""
     policy = select_policy(job)
     if "NODE_SUBHEALTHY" in codes:
         yield f"label {SUB_HEALTHY}: ignore", _labelled(job, SUB_HEALTHY, "ignore"), cluster
@@ -91,14 +93,12 @@ def _labelled(job: Job, key: str, value: str) -> Job:
 
 
 def _selectors(job: Job, cluster: Cluster) -> list[tuple[str, str]]:
-    """Those that alone keep pods off a node. One that never does so cannot help."""
+    """The node selectors that alone keep pods off some node: to leave out another cannot help."""
     off: dict[tuple[str, str], NDArray[np.bool_]] = {}
     for role in job.roles:
         for key, value in role.selector.items():
             alone = Role(role.name, role.replicas, 0, "", selector={key: value}, tolerations=({"operator": "Exists"},))
-            codes = np.zeros(cluster.size, np.int16)
-            kube_codes(alone, cluster, codes)
-            off[key, value] = codes != ACCEPTED
+            off[key, value] = ~open_nodes(alone, cluster)
     nodes: Counter[tuple[str, str]] = Counter()
     for role in job.roles:
         reasons = sum((off[item].astype(np.int64) for item in role.selector.items()), np.zeros(cluster.size, np.int64))
@@ -108,6 +108,7 @@ def _selectors(job: Job, cluster: Cluster) -> list[tuple[str, str]]:
 
 
 def _foremost(nodes: Mapping[Name, int]) -> list[Name]:
+    """The names with most nodes, `TRIED` of them at most."""
     found = sorted((-count, name) for name, count in nodes.items() if count)
     return [name for _, name in found[:TRIED]]
 
@@ -126,6 +127,7 @@ def _tolerant(job: Job, key: str) -> Job:
 
 
 def _taint_keys(cluster: Cluster) -> list[str]:
+    """Keys of taints that a toleration is an answer to: not those that Kubernetes puts on nodes itself."""
     nodes: Counter[str] = Counter()
     for text, count in Counter(cluster.taints).items():
         taints: list[Any] = (loads(text) if text else None) or []

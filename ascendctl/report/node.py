@@ -10,7 +10,7 @@ import numpy as np
 from ascendctl.engine.codes import NODE_CODES
 from ascendctl.report.occupancy import STATE_KEYS, STATES, NodeChips, node_chips
 from ascendctl.report.problems import problems
-from ascendctl.report.snapshot import ROLES, facts, sources
+from ascendctl.report.snapshot import SOURCE_ROWS, facts, sources
 from ascendctl.report.text import printable, ranges, table
 from ascendctl.snapshot.chip_lists import CHIP_TYPES, chip_ids
 from ascendctl.snapshot.cluster import (
@@ -117,34 +117,7 @@ def _faults(cluster: Cluster, node: int) -> Iterator[dict[str, Any]]:
 
 def node_text(document: Mapping[str, Any]) -> str:
     """The same for people."""
-    numbers = [
-        f"{word} {'undefined' if document[key] is None else document[key]}"
-        for key, word in (("capacity", "capacity"), ("allocatable", "allocatable"), ("idle", "idle"),
-                          ("listLength", "free list"))
-    ]  # fmt: skip
-    state, why = STATES[STATE_KEYS.index(document["state"])], "pods with NPUs may come"
-    if document["code"]:
-        why = f"refused: {document['code']}, {document['meaning']}"
-    elif not document["resource"]:
-        state, why = "without NPUs", "no pods with NPUs come"
-    rows: list[tuple[str, str]] = [
-        ("State", f"{state}; {why}" + ("; cordoned" if document["cordoned"] else "")),
-        ("Address", document["address"] or "none"),
-        ("Numbers", f"{document['resource'] or 'no NPUs'}: {', '.join(numbers)}"),
-        ("Free list", document["listSource"]),
-    ]
-    groups = [f"{word} {document[key]}" for key, word in (("superpod", "SuperPoD"), ("rack", "rack"))
-              if document[key] is not None]  # fmt: skip
-    rows += [("In", ", ".join(groups))] if groups else []
-    rows += [("Flags", "; ".join(document["flags"]))] if document["flags"] else []
-    words = {"networkUnhealthy": "net-unhealthy"}
-    by_chip = _by_chip(document["faults"])
-    for key, ids in document["npus"].items():
-        told = [f"{chip}: {by_chip[str(chip)]}" for chip in ids if str(chip) in by_chip]
-        note = f"  ({'; '.join(told)})" if told and key not in ("total", "free", "used") else ""
-        if ids or key in ("total", "free", "used"):
-            rows.append((words.get(key, key).capitalize(), (ranges(ids) or "-") + note))
-    lines = [f"Node {printable(document['name'])}", table(rows, ())]
+    lines = [f"Node {printable(document['name'])}", table([*_fact_rows(document), *_chip_rows(document)], ())]
     if document["pods"]:
         lines += ["", table(map(_pod_row, document["pods"]), ("POD", "NPUS", "REQUESTS", "PHASE"))]
     if document["faults"]:
@@ -155,6 +128,37 @@ def node_text(document: Mapping[str, Any]) -> str:
         lines += ["", printable(f"{one['severity']} {one['code']}: {one['title']}: {one['message']}")]
         lines += [f"  For scheduling: {one['effect']}.", f"  Remedy: {one['remedy']}."]
     return "\n".join(lines)
+
+
+def _fact_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    state, why = STATES[STATE_KEYS.index(document["state"])], "pods with NPUs may come"
+    if document["code"]:
+        why = f"refused: {document['code']}, {document['meaning']}"
+    elif not document["resource"]:
+        state, why = "without NPUs", "no pods with NPUs come"
+    yield "State", f"{state}; {why}" + ("; cordoned" if document["cordoned"] else "")
+    yield "Address", document["address"] or "none"
+    words = {"capacity": "capacity", "allocatable": "allocatable", "idle": "idle", "listLength": "free list"}
+    numbers = (f"{word} {'undefined' if document[key] is None else document[key]}" for key, word in words.items())
+    yield "Numbers", f"{document['resource'] or 'no NPUs'}: {', '.join(numbers)}"
+    yield "Free list", document["listSource"]
+    units = {"superpod": "SuperPoD", "rack": "rack"}
+    if groups := [f"{word} {document[key]}" for key, word in units.items() if document[key] is not None]:
+        yield "In", ", ".join(groups)
+    if document["flags"]:
+        yield "Flags", "; ".join(document["flags"])
+
+
+def _chip_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The chips by state; those that are broken with their faults."""
+    always = ("total", "free", "used")
+    by_chip = _by_chip(document["faults"])
+    for key, ids in document["npus"].items():
+        told = [f"{chip}: {by_chip[str(chip)]}" for chip in ids if str(chip) in by_chip]
+        note = f"  ({'; '.join(told)})" if told and key not in always else ""
+        if ids or key in always:
+            title = "Net-unhealthy" if key == "networkUnhealthy" else key.capitalize()
+            yield title, (ranges(ids) or "-") + note
 
 
 def _by_chip(found: list[dict[str, Any]]) -> dict[str, str]:
@@ -170,7 +174,7 @@ def _source_rows(found: Mapping[str, Any] | None) -> Iterator[tuple[str, str, st
     if found is None:
         return
     yield "node", "Node", found["node"] or "(in memory)", ""
-    for (key, _), word in zip(ROLES, ("chips", "on-board switch", "host health"), strict=True):
+    for (key, _), word in zip(SOURCE_ROWS, ("chips", "on-board switch", "host health"), strict=True):
         one = found[key]
         if one is None:
             yield word, "none", "", ""

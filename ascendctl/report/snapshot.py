@@ -22,7 +22,7 @@ from ascendctl.snapshot.config_load import ATTRIBUTES
 BROKEN_OBJECTS = ("(no object)", "(no kind)")
 PARAMETERS = {names[0]: key for key, names in ATTRIBUTES.items()}
 """Attributes of SchedulerConfig and their names in init-params."""
-ROLES = (("deviceRow", "device"), ("switchRow", "switch"), ("hostRow", "host"))
+SOURCE_ROWS = (("deviceRow", "device"), ("switchRow", "switch"), ("hostRow", "host"))
 """Names of the rows of a node in documents, and their columns in `Provenance`."""
 RACK_KIND = CHIP_RESOURCES.index("huawei.com/npu")
 """Only nodes with these chips are in racks."""
@@ -161,7 +161,7 @@ def sources(cluster: Cluster, node: int) -> dict[str, Any] | None:
     if origin is None:
         return None
     found: dict[str, Any] = {"node": place_text(origin.files, int(origin.node[node]))}
-    for key, column in ROLES:
+    for key, column in SOURCE_ROWS:
         text = origin.text(int(getattr(origin, column)[node]))
         found[key] = None if text is None else {"object": text.object, "source": text.where, "sha256": text.sha256}
     return found

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ascendctl.validate.keys import RESOURCE, Key
 
@@ -19,29 +19,41 @@ _GANG: Places = (
         "spec.replicas of the workload, with the role label infer.huawei.com/gang-schedule",
     ),
 )
-_GANG_SIZE = Key(
+
+
+def _field(name: str, values: str, default: str, readers: str, **more: Any) -> Key:
+    return Key(name, "field", values=values, default=default, readers=readers, **more)
+
+
+def _resource(name: str, values: str, readers: str, products: str, about: str) -> tuple[Key, Places]:
+    """A resource that no policy takes."""
+    bad = "no policy takes it: under Volcano the job stays Pending"
+    key = Key(name, RESOURCE, "E", values, readers=readers, products=products, bad=bad, about=about)
+    return key, (("all kinds", _TEMPLATE),)
+
+
+_GANG_SIZE = _field(
     "minAvailable",
-    "field",
-    "",
     "whole number from 1 to all pods",
-    (),
     "all pods of an AscendJob or Deployment, none of a vcjob without Volcano's webhook, else 1",
     "Volcano, Ascend scheduler plugin",
     bad="PEND-V",
     about="pods that must start together; checks of totals count the NPUs of so many pods",
 )
-_NO_POLICY = "no policy takes it: under Volcano the job stays Pending"
+_MIXED_310P = [
+    _resource(
+        f"huawei.com/Ascend310P-{card}", "chips", "device plugin", "mixed 310P servers", "for clusters without Volcano"
+    )
+    for card in ("V", "VPro", "IPro")
+]
 
 FIELDS: dict[str, tuple[Key, Places]] = {
     "minAvailable": (_GANG_SIZE, _GANG),
     "minMember": (_GANG_SIZE, _GANG),
     "queue": (
-        Key(
+        _field(
             "queue",
-            "field",
-            "",
             "name of an open leaf queue, not root",
-            (),
             "default; none for an AscendJob with schedulingPolicy",
             "Volcano, ascend-operator",
             bad="the job stays Pending; an AscendJob fails with InvalidQueue",
@@ -55,14 +67,12 @@ FIELDS: dict[str, tuple[Key, Places]] = {
         ),
     ),
     "schedulerName": (
-        Key(
+        _field(
             "schedulerName",
-            "field",
-            "",
             "volcano",
-            ("volcano",),
             "volcano for an AscendJob, none for a vcjob without Volcano's webhook",
             "Kubernetes, ascend-operator",
+            legal=("volcano",),
             bad="the default scheduler takes the pods and ignores all keys of MindCluster",
         ),
         (
@@ -73,12 +83,9 @@ FIELDS: dict[str, tuple[Key, Places]] = {
         ),
     ),
     "replicas": (
-        Key(
+        _field(
             "replicas",
-            "field",
-            "",
             "whole number; leader of an AscendJob exactly 1, others up to 20000",
-            (),
             "1",
             "the controller of the kind",
             bad="refused; an AscendJob fails with InvalidReplicaSpec",
@@ -95,12 +102,9 @@ FIELDS: dict[str, tuple[Key, Places]] = {
         ),
     ),
     "minResources": (
-        Key(
+        _field(
             "minResources",
-            "field",
-            "",
             "quantities, the job's NPUs among them",
-            (),
             "the requests of the first minAvailable pods",
             "Ascend scheduler plugin",
             bad="the job stays Pending, or is no NPU job at all",
@@ -112,38 +116,13 @@ FIELDS: dict[str, tuple[Key, Places]] = {
             ("all other kinds", "computed, it has no field"),
         ),
     ),
-    "huawei.com/ub_rdma": (
-        Key(
-            "huawei.com/ub_rdma",
-            RESOURCE,
-            "E",
-            "shares",
-            (),
-            "",
-            "RDMA device plugin",
-            "950",
-            _NO_POLICY,
-            "needs hostNetwork: true; a job may ask for one huawei.com/ resource only",
-        ),
-        (("all kinds", _TEMPLATE),),
+    "huawei.com/ub_rdma": _resource(
+        "huawei.com/ub_rdma",
+        "shares",
+        "RDMA device plugin",
+        "950",
+        "needs hostNetwork: true; a job may ask for one huawei.com/ resource only",
     ),
-    **{
-        f"huawei.com/Ascend310P-{name}": (
-            Key(
-                f"huawei.com/Ascend310P-{name}",
-                RESOURCE,
-                "E",
-                "chips",
-                (),
-                "",
-                "device plugin",
-                "mixed 310P servers",
-                _NO_POLICY,
-                "for clusters without Volcano",
-            ),
-            (("all kinds", _TEMPLATE),),
-        )
-        for name in ("V", "VPro", "IPro")
-    },
+    **{key.name: (key, places) for key, places in _MIXED_310P},
 }
 """Name -> (what there is to say, (kinds, where it goes) pairs)."""
