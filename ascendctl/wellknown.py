@@ -13,6 +13,9 @@ NPU_CORE: Final = "huawei.com/npu-core"
 POLICY: Final = "huawei.com/schedule_policy"
 MIN_AVAILABLE: Final = "huawei.com/schedule_minAvailable"
 SERVICE: Final = "inferserviceid"
+SOFT_SHARE: Final = "chip1-softShareDev"  # a value of POLICY
+AICORE_QUOTA: Final = "huawei.com/scheduler.softShareDev.aicoreQuota"
+RING: Final = "ring-controller.atlas"
 BATCH: Final = "podgroup-sched-enable"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 SP_BLOCK: Final = "sp-block"
@@ -28,5 +31,7 @@ SUPER_POD_RANK, SUPER_POD_ID = "super-pod-rank", "super-pod-id"
 
 # of nodes, and of the pod fields that name nodes
 HOSTNAME: Final = "kubernetes.io/hostname"
+ACCELERATOR_TYPE: Final = "accelerator-type"
+DUO_LABEL, DUO_CARD = "infer-card-type", "card-300i-duo"
 CHIP_NAME: Final = "node.kubernetes.io/npu.chip.name"
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

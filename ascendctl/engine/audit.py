@@ -11,7 +11,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.engine.select import ACCELERATOR_TYPE, Selection, select_policy
+from ascendctl.engine.select import Selection, select_policy
 from ascendctl.engine.wirings import WIRINGS, Ask
 from ascendctl.manifest.job import Job, PodSpec, Role, parse_go_int
 from ascendctl.snapshot.chip_lists import chip_ids
@@ -19,7 +19,7 @@ from ascendctl.snapshot.cluster import NODE_UNHEALTHY, PRE_SEPARATE, Cluster
 from ascendctl.topology.affinity import AFFINITY_CONFIG, group_sizes
 from ascendctl.topology.leaf_states import LARGE_MODEL, LARGE_MODEL_PODS, node_servers
 from ascendctl.topology.tree import Tree, build_trees
-from ascendctl.wellknown import SUPER_POD_RANK
+from ascendctl.wellknown import ACCELERATOR_TYPE, SUPER_POD_RANK
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
-from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, SP_BLOCK
+from ascendctl.wellknown import A310, A310P, A910, ACCELERATOR_TYPE, NPU, NPU_CORE, RING, SP_BLOCK
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-ACCELERATOR_TYPE = "accelerator-type"
 
 STATIC_VNPU: Final = re.compile(r"Ascend910-(?:[2-6]|8|10|12|16)c|Ascend310P-[124]c")
 """Names of static vNPU resources (chapter 11.14.2), searched anywhere in the resource name."""
@@ -113,7 +112,7 @@ def select_policy(job: Job, cluster: Cluster | None = None) -> Selection:
     if static:
         policy = "vnpu-static"
     elif job.resource == NPU_CORE:
-        policy = DYNAMIC_VNPU.get(job.labels.get("ring-controller.atlas", ""), "")
+        policy = DYNAMIC_VNPU.get(job.labels.get(RING, ""), "")
         registered = bool(policy)
     elif job.resource in (A910, NPU):
         policy = _of_910(job, notes)

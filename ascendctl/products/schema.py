@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ascendctl.engine.select import ACCELERATOR_TYPE, BY_ACCELERATOR, BY_ANNOTATION
+from ascendctl.engine.select import BY_ACCELERATOR, BY_ANNOTATION
 from ascendctl.engine.vnpu_templates import STATIC_TYPES
 from ascendctl.manifest.document import API_VERSION, KIND
 from ascendctl.products.catalogue import CATALOGUE, Product
 from ascendctl.report.text import ranges
-from ascendctl.wellknown import A310P, A910, NPU, NPU_CORE, POLICY
+from ascendctl.wellknown import A310P, A910, ACCELERATOR_TYPE, NPU, NPU_CORE, POLICY
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ID_BASE = "https://ascendctl.invalid/schemas/"

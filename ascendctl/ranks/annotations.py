@@ -13,14 +13,13 @@ from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.ranks.order import RankedPod
 from ascendctl.ranks.table import chips_of
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.wellknown import CHIP_NAME, REAL
+from ascendctl.wellknown import AICORE_QUOTA, CHIP_NAME, REAL
 
 SCHEDULER, DEVICE_PLUGIN, OPERATOR, VOLCANO = "scheduler", "device-plugin", "ascend-operator", "volcano-controller"
 MOUNTED = str(2**64 - 1)
 """predicate-time of a pod whose chips are mounted."""
 CONFIG_910 = "ascend.kubectl.kubernetes.io/ascend-910-configuration"
 CONFIG_NPU = "ascend.kubectl.kubernetes.io/ascend-npu-configuration"
-AICORE_QUOTA = "huawei.com/scheduler.softShareDev.aicoreQuota"
 REPORTING = ("huawei.com/Ascend910", "huawei.com/npu")
 
 

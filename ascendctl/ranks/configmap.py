@@ -6,8 +6,9 @@ from typing import Any
 
 from ascendctl.manifest.job import Job
 from ascendctl.ranks.server import dumps
-from ascendctl.ranks.table import RING_LABEL, RankTable
+from ascendctl.ranks.table import RankTable
 from ascendctl.ranks.version import object_labels
+from ascendctl.wellknown import RING
 
 DEFAULT_RING = "ascend-910"
 
@@ -20,7 +21,7 @@ def rings_config(job: Job, table: RankTable) -> dict[str, Any]:
         "metadata": {
             "name": f"rings-config-{job.name}",
             "namespace": job.namespace,
-            "labels": {RING_LABEL: object_labels(job).get(RING_LABEL, DEFAULT_RING)},
+            "labels": {RING: object_labels(job).get(RING, DEFAULT_RING)},
         },
         "data": {"hccl.json": dumps(table.document), "version": "0"},
     }

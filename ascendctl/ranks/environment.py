@@ -12,10 +12,9 @@ from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import dig
 from ascendctl.manifest.quantity import whole
 from ascendctl.ranks.version import containers, logical_superpod, object_annotations, object_labels, table_block
-from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, SUPER_POD_AFFINITY
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, SOFT_SHARE, SUPER_POD_AFFINITY
 
 WHOLE = (NPU, A310, A310P, A910)
-SOFT_SHARE = "chip1-softShareDev"
 PORT_NAME, DEFAULT_PORT = "ascendjob-port", 2222
 TOPOLOGY_FOLDER = "/usr/local/Ascend/driver/topo/950/"
 TOPOLOGY_FILES = {

@@ -10,11 +10,11 @@ from ascendctl.engine.result import PlacedPod
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.ranks.order import RankedPod, ranked_pods
 from ascendctl.ranks.server import Table
-from ascendctl.ranks.table import RING_LABEL, chips_of, own_uids
+from ascendctl.ranks.table import chips_of, own_uids
 from ascendctl.ranks.table_v2 import table_2_0
 from ascendctl.ranks.version import object_labels
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.wellknown import MIN_AVAILABLE, NPU
+from ascendctl.wellknown import MIN_AVAILABLE, NPU, RING
 
 SLICE = 800 * 1024
 """Bytes of hccl.json of one object."""
@@ -136,7 +136,7 @@ def _map(
         leaves = [pod.annotations for pod in ranked if pod.annotations.get("isSharedTor") == "1"]
         shared = sorted({found.get("sharedTorIp", "") for found in leaves})
         data |= {"masterAddr": first, "sharedTorIp": json.dumps(shared) if shared else ""}
-    ring = {} if job.resource == NPU else {RING_LABEL: "ascend-910"}
+    ring = {} if job.resource == NPU else {RING: "ascend-910"}
     suffix = f"-{index}" if index else ""
     return {
         "apiVersion": "v1",

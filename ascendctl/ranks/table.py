@@ -18,11 +18,10 @@ from ascendctl.ranks.table_v1 import HARD, MINDIE, SOFT, table_1_0, table_1_2
 from ascendctl.ranks.table_v2 import ScaleOutError, read_levels, table_2_0
 from ascendctl.ranks.version import object_labels, table_block, table_version
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.wellknown import SUPER_POD_AFFINITY
+from ascendctl.wellknown import RING, SUPER_POD_AFFINITY
 
 NO_ADDRESS = ("", "-1")
 HARDWARE = "mind-cluster/hardware-type"
-RING_LABEL = "ring-controller.atlas"
 
 
 class RankTableError(Exception):
@@ -93,7 +92,7 @@ def _remarks(job: Job) -> list[str]:
         notes.append(f"the operator writes no rank table for kind {job.kind}")
     elif not writes_table(job):
         notes.append(
-            f"the operator writes no rank table: {job.kind} {job.name} has neither label {RING_LABEL} nor a volume "
+            f"the operator writes no rank table: {job.kind} {job.name} has neither label {RING} nor a volume "
             "named ranktable"
         )
     return notes
@@ -101,7 +100,7 @@ def _remarks(job: Job) -> list[str]:
 
 def writes_table(job: Job) -> bool:
     """True if the operator would write a rank table for a workload of this kind, if its pods have NPUs (§4.2)."""
-    return job.kind == "AscendJob" or RING_LABEL in object_labels(job) or _has_volume(job)
+    return job.kind == "AscendJob" or RING in object_labels(job) or _has_volume(job)
 
 
 def _has_volume(job: Job) -> bool:

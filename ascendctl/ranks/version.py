@@ -8,7 +8,7 @@ from typing import Any
 from ascendctl.manifest.attributes import text_map
 from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.manifest.kinds import dig
-from ascendctl.wellknown import A910, NPU, POLICY, SP_BLOCK
+from ascendctl.wellknown import A910, ACCELERATOR_TYPE, NPU, POLICY, SP_BLOCK
 
 SUPERPOD_POLICIES = ("chip2-node16-sp", "chip2-node8-sp", "multilevel")
 SUPERPOD_SERVERS = ("module-a3-16-super-pod", "module-a3-8-super-pod")
@@ -65,7 +65,7 @@ def table_version(job: Job) -> tuple[str, str]:
     if SP_BLOCK in annotations:
         return "1.2", "annotation sp-block is there"
     for role in job.roles:
-        if role.selector.get("accelerator-type") in SUPERPOD_SERVERS:
+        if role.selector.get(ACCELERATOR_TYPE) in SUPERPOD_SERVERS:
             return "1.2", f"node selector accelerator-type is {role.selector['accelerator-type']}"
     return "1.0", "neither huawei.com/npu, nor a SuperPoD policy, sp-block or SuperPoD servers"
 

@@ -18,6 +18,7 @@ from ascendctl.snapshot.gojson import loads
 from ascendctl.snapshot.health import ACCELERATOR, faults, link_down_masks
 from ascendctl.snapshot.profiles import PROFILES
 from ascendctl.snapshot.rows import Rows
+from ascendctl.wellknown import ACCELERATOR_TYPE
 
 STALE_SECONDS = 600
 SUPER_POD_WORD = "super"
@@ -168,7 +169,7 @@ def _faults(frame: Frame, cluster: Cluster) -> None:
 def _super_pods(frame: Frame, cluster: Cluster) -> None:
     """S320, S329: SuperPod ids and indices."""
     labels, annotations = frame.nodes.labels, frame.nodes.annotations
-    accelerator = labels.column("accelerator-type")
+    accelerator = labels.column(ACCELERATOR_TYPE)
     says_super = accelerator.spread([SUPER_POD_WORD in value.lower() for value in accelerator.values], False, np.bool_)
     says_super |= labels.column(SUPER_POD_LABEL).codes >= 0
     rows, known = frame.device, frame.effective.identified

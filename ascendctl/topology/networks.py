@@ -15,9 +15,9 @@ from ascendctl.snapshot.config import TreeLevel
 from ascendctl.topology.hypernode import HyperNodeError, hypernode_cluster
 from ascendctl.topology.leaf_states import node_servers
 from ascendctl.topology.tree import NO_UNIT, Tree, build_trees, ranked_values
+from ascendctl.wellknown import ACCELERATOR_TYPE
 
 SOURCES = ("levels", "hypernodes", "superpods", "leaves")
-SERVER = "accelerator-type"
 SUPER_PODS, LEAVES, LABELS = "SuperPoDs", "leaf switches", "labels"
 
 
@@ -81,7 +81,8 @@ def _super_pods(cluster: Cluster, auto: bool) -> list[Network]:
     there is none (chapter 30 §9.3), so where no node says of itself that it is in one they must be asked for."""
     counted = cluster.has_npus
     known = counted & (cluster.superpod >= 0)
-    named = any("superpod" in value.replace("-", "").lower() for value in cluster.labels.column(SERVER).values)
+    servers = cluster.labels.column(ACCELERATOR_TYPE).values
+    named = any("superpod" in server.replace("-", "").lower() for server in servers)
     if not known.any() or (auto and not named and not (cluster.superpod[known] > 0).any()):
         raise NoNetwork("no node has a SuperPoD id")
     rows = [_numbered(cluster.superpod, known, "SuperPoD")]

@@ -21,7 +21,7 @@ from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.ome import runtime_is_missing
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules.k8s_object import INFER_KINDS
-from ascendctl.wellknown import GROUP_NAME
+from ascendctl.wellknown import ACCELERATOR_TYPE, GROUP_NAME
 from ascendctl.yamlio.document import Document, FieldPath
 
 BLOCKING = frozenset(("SEL-01", "SEL-02", "SEL-03", "SEL-05", "RES-02", "SPB-11"))
@@ -61,8 +61,8 @@ def _placed(job: Job, entry: Entry) -> Job:
         **{("label", key): (*meta, "labels", key) for key in GROUP_C},
         **job.source.origins,
     }
-    if job.roles and "accelerator-type" not in job.selector and pod is not None:
-        origins["selector", "accelerator-type"] = (*pod.spec, "nodeSelector", "accelerator-type")
+    if job.roles and ACCELERATOR_TYPE not in job.selector and pod is not None:
+        origins["selector", ACCELERATOR_TYPE] = (*pod.spec, "nodeSelector", ACCELERATOR_TYPE)
     return replace(job, source=replace(job.source, origins=origins))
 
 
@@ -199,7 +199,7 @@ def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Vi
     levels = config if given or cluster is not None else None
     trees = replace(cluster, config=config) if given and cluster is not None else cluster
     yield from _module("multilevel").advise(job, policy, levels, trees)
-    if cluster is not None and "accelerator-type" not in job.selector:
+    if cluster is not None and ACCELERATOR_TYPE not in job.selector:
         yield from _module("selection").on_nodes(job, cluster)
     if module == "intra":
         yield from _module("counts").advise(job, policy)

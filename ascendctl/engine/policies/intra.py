@@ -27,9 +27,8 @@ from ascendctl.manifest.job import Job
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import counts, inference
-from ascendctl.wellknown import HOSTNAME, NPU
+from ascendctl.wellknown import DUO_CARD, DUO_LABEL, HOSTNAME, NPU
 
-DUO_LABEL, DUO = "infer-card-type", "card-300i-duo"
 NO_NODE_INTERNAL_TRAFFIC = ("chip1-node8", "chip1-node16", "chip4-node8", "chip4-node16", "chip8-node8")
 
 
@@ -131,7 +130,7 @@ def _turn(request: Request, pod: int, states: dict[str, State], seats: _Seats, e
         states[resource] = new_state(cluster, resource)
     wiring, label = WIRINGS.get(policy) if asked.is_npu else None, None
     if policy == "duo-chip":
-        label = ~cluster.labels.column(DUO_LABEL).equals(DUO)
+        label = ~cluster.labels.column(DUO_LABEL).equals(DUO_CARD)
         if job.labels.get("distributed") == "true":
             wiring = WIRINGS["duo-chip-distributed"] if asked.is_npu else None
     fixed, blocked = request.fixed_codes(role), _blocked(request, pod, seats, exclusions)

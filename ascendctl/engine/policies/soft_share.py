@@ -26,6 +26,7 @@ from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.validate.rule import Violation
 from ascendctl.validate.rules import soft_share as rules
+from ascendctl.wellknown import SOFT_SHARE
 
 SCORE_UNIT: Final = 16
 UNUSED: Final = -1
@@ -182,7 +183,7 @@ def _offer(
     if not role.is_npu:
         return codes, np.where(codes == ACCEPTED, 0, REFUSED)
     refuse(codes, ~shares.enabled, "E_SOFT_LABEL")
-    list_codes(WIRINGS[rules.POLICY], state, False, codes)
+    list_codes(WIRINGS[SOFT_SHARE], state, False, codes)
     refuse(codes, shares.limit <= 0, "E_SOFT_MEM")
     refuse(codes, ~shares.roomy, "E_SOFT_NODE_TOTAL")
     free = _listed(state, shares.cores.shape[1])

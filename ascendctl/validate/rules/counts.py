@@ -8,7 +8,7 @@ from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job, Role
 from ascendctl.products.catalogue import Product, candidates, find_product
 from ascendctl.validate.rule import Rule, Violation
-from ascendctl.wellknown import A910
+from ascendctl.wellknown import A910, ACCELERATOR_TYPE
 
 INVALID = "InvalidResourceRequest"
 SKIP = "huawei.com/skip-ascend-plugin"
@@ -185,7 +185,7 @@ def products_of(job: Job) -> tuple[Product, ...]:
     named = find_product(job.product) if job.product else None
     if named is not None:
         return (named,)
-    accelerator = job.selector.get("accelerator-type")
+    accelerator = job.selector.get(ACCELERATOR_TYPE)
     found = candidates(job.resource, job.policy_name, accelerator, job.labels.get("duo") == "true")
     narrowed = tuple(product for product in found if accelerator in product.accelerator_types)
     return narrowed or found

@@ -14,7 +14,7 @@ from ascendctl.validate.entry import CARRIER, HALF, Entry, PodView, mappings
 from ascendctl.validate.keys import SYSTEM_WRITTEN, is_known_key
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.resources import WHOLE
-from ascendctl.wellknown import POLICY
+from ascendctl.wellknown import POLICY, SOFT_SHARE
 from ascendctl.yamlio.document import FieldPath
 
 RULES: tuple[Rule, ...] = (
@@ -212,7 +212,7 @@ def _absent(entry: Entry, pod: PodView, context: Context) -> Iterator[Violation]
     if scheduler_of(entry, pod) != "volcano" or any(_variables(pod, DEVICES)) or _is_mindie(entry, pod):
         return
     policies = (entry.annotations.get("huawei.com/schedule_policy"), pod.annotations.get("huawei.com/schedule_policy"))
-    if "chip1-softShareDev" in policies:
+    if SOFT_SHARE in policies:
         return
     why = ""
     if entry.title == "AscendJob":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ascendctl.engine.wirings import WIRINGS
 from ascendctl.manifest.job import Job
 from ascendctl.validate.rule import Rule, Violation
-from ascendctl.wellknown import A310, A310P
+from ascendctl.wellknown import A310, A310P, DUO_CARD, DUO_LABEL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,13 +184,13 @@ def _too_many(job: Job, policy: str, cluster: Cluster | None) -> Iterator[Violat
     else:
         why = (
             "no node of the snapshot carries infer-card-type=card-300i-duo; with card strategy the scheduler does not "
+            "test it and puts the pods on any node with huawei.com/Ascend310P"
         )
-        why += "test it and puts the pods on any node with huawei.com/Ascend310P"
         yield Violation("D31-09", job.source.path("label", DUO), severity="warning", message=why, outcome="FALL")
 
 
 def _duo_nodes(cluster: Cluster) -> NDArray[np.bool_]:
-    return cluster.labels.column("infer-card-type").equals("card-300i-duo")
+    return cluster.labels.column(DUO_LABEL).equals(DUO_CARD)
 
 
 def _node_chips(cluster: Cluster | None) -> int:

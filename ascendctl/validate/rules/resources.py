@@ -12,7 +12,7 @@ from ascendctl.validate.entry import CARRIER, HALF, Entry
 from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
-from ascendctl.wellknown import NPU_CORE
+from ascendctl.wellknown import NPU_CORE, RING
 from ascendctl.yamlio.document import FieldPath
 
 WHOLE = ("huawei.com/Ascend910", "huawei.com/npu", "huawei.com/Ascend310", "huawei.com/Ascend310P")
@@ -102,7 +102,7 @@ def _without_npus(entry: Entry) -> Iterator[Violation]:
     for path, what, keys in spots:
         found = entry.get(*path)
         for key in found if isinstance(found, dict) else ():
-            if key in keys and key != "ring-controller.atlas":
+            if key in keys and key != RING:
                 yield Violation("RES-01", (*path, key), {"what": what, "key": key})
 
 

@@ -12,6 +12,7 @@ from ascendctl.validate.entry import CARRIER, HALF, KNOWN, Entry, PodView, mappi
 from ascendctl.validate.placeholders import shorten
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules import scaling
+from ascendctl.wellknown import RING
 from ascendctl.yamlio.document import FieldPath
 
 RULES: tuple[Rule, ...] = (
@@ -92,7 +93,7 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-_PREFIX, _LABEL, _KEY = "rings-config-", "ring-controller.atlas", "hccl.json"
+_PREFIX, _LABEL, _KEY = "rings-config-", RING, "hccl.json"
 _ROOT = "/user/mindx-dl/ranktable"
 _CONSUMER = "mx-consumer-cim"
 _FROM_CLUSTER = frozenset(("kube-root-ca.crt",))

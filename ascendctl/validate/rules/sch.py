@@ -225,7 +225,7 @@ def group(entry: Entry, context: Context) -> Iterator[Violation]:
 
 
 def _queue(name: str, path: FieldPath, resource: str, npus: int, context: Context) -> Iterator[Violation]:
-    """SCH-04, SCH-08."""
+    """SCH-04, SCH-08 of what goes into a queue."""
     if name == "root":
         values = {"name": name, "problem": "is the root of all queues", "advice": "name a leaf queue"}
         yield Violation("SCH-04", path, values)
@@ -247,9 +247,15 @@ def _queue(name: str, path: FieldPath, resource: str, npus: int, context: Contex
         problem = f"has child queues ({', '.join(sorted(children)[:3])})"
         yield Violation("SCH-04", path, {"name": name, "problem": problem, "advice": "name one of its leaves"})
     capability = dig(queue, ("spec", "capability"))
-    if isinstance(capability, Mapping) and capability and resource and resource not in capability:
+    if isinstance(capability, Mapping) and resource:
+        yield from _limit(name, path, resource, npus, capability)
+
+
+def _limit(name: str, path: FieldPath, resource: str, npus: int, capability: Mapping[str, Any]) -> Iterator[Violation]:
+    """SCH-08; `capability` is that of the queue."""
+    if capability and resource not in capability:
         yield Violation("SCH-08", path, {"name": name, "resource": resource})
-    limit = whole(capability.get(resource)) if isinstance(capability, Mapping) and resource else None
+    limit = whole(capability.get(resource))
     if limit is not None and npus > limit:
         message = f"queue {name} allows {limit} {resource}, the job asks for {npus}: it stays Pending"
         hint = f"ask for at most {limit}, or raise capability of the queue"

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ascendctl.engine.select import (
-    ACCELERATOR_TYPE,
     BY_ACCELERATOR,
     BY_ANNOTATION,
     DYNAMIC_VNPU,
@@ -30,12 +29,23 @@ from ascendctl.validate.rules.selection_advice import (
     same_hardware,
     type_advice,
 )
-from ascendctl.wellknown import A310, A310P, A910, BATCH, NPU, NPU_CORE, POLICY, SP_BLOCK
+from ascendctl.wellknown import (
+    A310,
+    A310P,
+    A910,
+    ACCELERATOR_TYPE,
+    BATCH,
+    NPU,
+    NPU_CORE,
+    POLICY,
+    RING,
+    SOFT_SHARE,
+    SP_BLOCK,
+)
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-RING: Final = "ring-controller.atlas"
 RINGS: Final = ("ascend-310", "ascend-310P", "ascend-910", "ascend-910b", "ascend-npu")
 ARCHITECTURES: Final = ("huawei-arm", "huawei-x86")
 SERVER_TYPE: Final = re.compile(r"soc|npu-[0-9]+|Ascend(310P|910|910A3|910B)-[0-9]+")
@@ -243,7 +253,7 @@ def _agreement(job: Job) -> Iterator[Violation]:
     given, accelerator = job.policy_name, job.selector.get(ACCELERATOR_TYPE)
     if given is None or given not in BY_ANNOTATION or job.resource not in (A910, NPU):
         return
-    if accelerator is not None and given not in ("multilevel", "chip1-softShareDev") and not _agree(given, accelerator):
+    if accelerator is not None and given not in ("multilevel", SOFT_SHARE) and not _agree(given, accelerator):
         owners = [p for p in CATALOGUE if accelerator in p.accelerator_types]
         other = ", ".join(p.title for p in owners) or "other hardware"
         path = job.source.path("selector", ACCELERATOR_TYPE)
@@ -263,7 +273,7 @@ def on_nodes(job: Job, cluster: Cluster) -> Iterator[Violation]:
     from ascendctl.engine.kube import offering_nodes
 
     given, role = job.policy_name or "", next((role for role in job.roles if role.is_npu), None)
-    if given not in BY_ANNOTATION or given in ("multilevel", "chip1-softShareDev") or role is None:
+    if given not in BY_ANNOTATION or given in ("multilevel", SOFT_SHARE) or role is None:
         return
     reached = offering_nodes(role, cluster, job.resource).nonzero()[0].tolist()
     kinds = set(map(cluster.labels.column(ACCELERATOR_TYPE).get, reached))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from ascendctl.manifest.job import Job, Role, parse_go_int
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.template import visible_devices
+from ascendctl.wellknown import AICORE_QUOTA, SOFT_SHARE
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-POLICY: Final = "chip1-softShareDev"
-CORES: Final = "huawei.com/scheduler.softShareDev.aicoreQuota"
+CORES: Final = AICORE_QUOTA
 MEMORY: Final = "huawei.com/scheduler.softShareDev.hbmQuota"
 SHARING: Final = "huawei.com/scheduler.softShareDev.policy"
 KEYS: Final = (CORES, MEMORY, SHARING)
@@ -114,7 +114,7 @@ def _annotated(job: Job, key: str) -> Violation | None:
 
 def advise(job: Job, policy: str, cluster: Cluster | None = None) -> Iterator[Violation]:
     """SFT-05 to SFT-09."""
-    if policy != POLICY:
+    if policy != SOFT_SHARE:
         stray = next((key for key in KEYS if key in job.labels), None)
         if stray is not None and job.resource:
             runs = f"the policy {policy} gives out whole NPUs" if policy else "no policy takes the job"

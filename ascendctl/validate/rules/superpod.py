@@ -25,7 +25,7 @@ from ascendctl.validate.rules.superpod_checks import (
     single_pod_count,
     total_is_blocks,
 )
-from ascendctl.wellknown import SP_BLOCK, SUPER_POD_AFFINITY
+from ascendctl.wellknown import ACCELERATOR_TYPE, SP_BLOCK, SUPER_POD_AFFINITY
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
@@ -325,7 +325,7 @@ def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[V
         advice = "chip8-node8-sp" if job.resource == "huawei.com/npu" else "chip2-node16-sp, chip2-node8-sp"
         found.append(Violation("SPB-10", path, {"policy": policy, "advice": advice}))
     if present and not named and job.resource == "huawei.com/Ascend910":
-        accelerator = job.selector.get("accelerator-type")
+        accelerator = job.selector.get(ACCELERATOR_TYPE)
         if (accelerator is not None and accelerator not in A3_TYPES) or (
             job.product and job.product not in A3_PRODUCTS
         ):

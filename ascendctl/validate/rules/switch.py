@@ -11,7 +11,7 @@ from ascendctl.manifest.job import Job
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.topology.leaf_states import LABEL, LARGE_MODEL, LARGE_MODEL_PODS, NORMAL
 from ascendctl.validate.rule import Rule, Violation
-from ascendctl.wellknown import SP_BLOCK
+from ascendctl.wellknown import ACCELERATOR_TYPE, AICORE_QUOTA, SOFT_SHARE, SP_BLOCK
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -92,7 +92,6 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-SOFT_SHARE_POLICY, SOFT_SHARE_LABEL = "chip1-softShareDev", "huawei.com/scheduler.softShareDev.aicoreQuota"
 FIRST_VERSION_ONLY = {"a800": "module", "a800-half": "half"}
 """Products that only version 1.0 is made for, and their accelerator-type."""
 A3_POLICIES = ("chip2-node16-sp", "chip2-node8-sp")
@@ -150,11 +149,11 @@ def _misfit(job: Job, config: SchedulerConfig | None, single_layer: bool) -> str
     resource = job.resource.removeprefix("huawei.com/")
     if "-" in resource:
         return f"virtual NPUs ({job.resource})"
-    if job.policy_name == SOFT_SHARE_POLICY or SOFT_SHARE_LABEL in job.labels:
+    if job.policy_name == SOFT_SHARE or AICORE_QUOTA in job.labels:
         return "softly shared NPUs"
     if resource in ("Ascend310", "Ascend310P"):
         return f"nodes with {resource} chips"
-    superpod = job.selector.get("accelerator-type") in A3_SELECTORS or job.policy_name in A3_POLICIES
+    superpod = job.selector.get(ACCELERATOR_TYPE) in A3_SELECTORS or job.policy_name in A3_POLICIES
     if superpod and SP_BLOCK not in job.annotations:
         return "SuperPoD nodes: these have their own affinity (sp-block)"
     framework = job.labels.get("framework", "pytorch")
@@ -162,7 +161,7 @@ def _misfit(job: Job, config: SchedulerConfig | None, single_layer: bool) -> str
         return ""
     if framework != "pytorch":
         return f"the framework {framework} in version 2.0 (nslb-version), which knows pytorch only"
-    if job.product in FIRST_VERSION_ONLY or job.selector.get("accelerator-type") in FIRST_VERSION_ONLY.values():
+    if job.product in FIRST_VERSION_ONLY or job.selector.get(ACCELERATOR_TYPE) in FIRST_VERSION_ONLY.values():
         return "Atlas 800 training servers in version 2.0 (nslb-version), which knows A2 nodes only"
     return ""
 

@@ -24,13 +24,12 @@ from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.validate.nearest import nearest
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.template import containers, visible_devices
-from ascendctl.wellknown import CHIP_NAME, NPU_CORE
+from ascendctl.wellknown import ACCELERATOR_TYPE, CHIP_NAME, DUO_CARD, DUO_LABEL, NPU_CORE, RING
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
 
-LEVEL, VIDEO, RING, SERVER = "vnpu-level", "vnpu-dvpp", "ring-controller.atlas", "servertype"
-DUO_LABEL, DUO_CARD, FAULTS = "infer-card-type", "card-300i-duo", "fault-scheduling"
+LEVEL, VIDEO, SERVER, FAULTS = "vnpu-level", "vnpu-dvpp", "servertype", "fault-scheduling"
 PRESET: Final = "presetVirtualDevice"
 ARGUMENT, COUNT = "InvalidArgument", "InvalidResourceRequest"
 
@@ -205,7 +204,7 @@ def _accelerator(job: Job) -> str:
     """The accelerator-type that the job selects, or that of the product it is for."""
     product = find_product(job.product) if job.product else None
     types = product.accelerator_types if product is not None else ()
-    return job.selector.get("accelerator-type") or next(iter(types), "")
+    return job.selector.get(ACCELERATOR_TYPE) or next(iter(types), "")
 
 
 def check_static(job: Job) -> list[Violation]:
@@ -306,10 +305,11 @@ def _on_duo(job: Job, index: int, role: Role, cluster: Cluster | None, reached: 
 
 def _without_template(job: Job, index: int, asked: int, cores: Mapping[str, int]) -> Iterator[Violation]:
     """VNP-14; `cores` are the AI cores of a chip by server type, of all nodes that the pods can come to."""
-    if asked in LEGAL_CORES[CHIP_310P][0] or not all(asked % size for size in cores.values()):
+    counts, _ = LEGAL_CORES[CHIP_310P]
+    if asked in counts or not all(asked % size for size in cores.values()):
         return
     sizes = sorted({size for size in cores.values() if (CHIP_310P, size) in CHIP_SIZES})
-    advice = ", ".join(["1, 2, 4", *(f"multiples of {size}" for size in sizes)])
+    advice = ", ".join([*map(str, counts), *(f"multiples of {size}" for size in sizes)])
     shown = ", ".join(map(str, sorted(set(cores.values()))))
     yield _violation("VNP-14", job, index, server=", ".join(sorted(cores)), cores=shown, allowed=advice)
 

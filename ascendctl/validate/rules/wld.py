@@ -13,7 +13,7 @@ from ascendctl.validate.entry import Entry
 from ascendctl.validate.keys import GROUP_A, GROUP_C
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.validate.rules.sch import meant_for_volcano
-from ascendctl.wellknown import MIN_AVAILABLE
+from ascendctl.wellknown import MIN_AVAILABLE, RING
 from ascendctl.yamlio.document import FieldPath, format_path
 
 _K35 = ("Deployment", "StatefulSet", "Job")
@@ -171,7 +171,7 @@ def _dead_keys(entry: Entry) -> Iterator[Violation]:
         path: FieldPath = ("metadata", part)
         found = entry.get(*path)
         for key in found if isinstance(found, dict) else ():
-            if key in keys and key not in there and key != "ring-controller.atlas":
+            if key in keys and key not in there and key != RING:
                 target = format_path((*pod.meta, part, key))
                 yield Violation(
                     "WLD-01", (*path, key), {"key": key, "path": format_path((*path, key)), "target": target}
