@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import TextIO, cast
@@ -76,5 +77,9 @@ def _print_versions(ctx: click.Context) -> None:
 
 def run() -> None:
     """Entry point: run the command line and end the process with its exit code, never with a traceback."""
+    # what was closed by whoever started the program is empty; in the order of the descriptors, for each gets the lowest
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stdout = cast(TextIO, QuietOutput(sys.stdout))
     sys.exit(guarded(lambda: cli.main(prog_name="ascendctl", standalone_mode=False)))

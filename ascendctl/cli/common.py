@@ -195,26 +195,28 @@ color_option = click.option(
 )  # fmt: skip
 
 
-def emit(outputs: Sequence[tuple[str, str]], render: Callable[[str], str]) -> None:
-    """Write every wanted format: all are made first, then files are replaced atomically and without colours, then
-    comes standard output. `render` alone decides on colours."""
-    made = [(file, render(name)) for name, file in outputs]
-    for file, text in made:
-        if file:
-            write_file(file, (click.unstyle(text).rstrip("\n") + "\n").encode())
+def emit(
+    outputs: Sequence[tuple[str, str]], render: Callable[[str], str], more: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Write every wanted format: all are made first, then files are replaced atomically and without colours, all of
+    them or none, then comes standard output. `render` alone decides on colours. `more` are texts behind these, each
+    with its file ("" = standard output)."""
+    made = [*((file, render(name)) for name, file in outputs), *more]
+    write_files([(file, (click.unstyle(text).rstrip("\n") + "\n").encode()) for file, text in made if file])
     for file, text in made:
         if text and not file:
             click.echo(text.rstrip("\n"), color=True)
 
 
-def write_file(file: str, data: bytes) -> None:
-    """Replace a file atomically; one that cannot be written ends the program with exit code 2."""
-    from ascendctl.yamlio.atomic import write_atomic
+def write_files(files: Sequence[tuple[str, bytes]]) -> None:
+    """Replace files, each with its data, all or none of them; one that cannot be written ends the program with exit
+    code 2."""
+    from ascendctl.yamlio.atomic import write_together
 
     try:
-        write_atomic(file, data)
+        write_together(files)
     except OSError as error:
-        raise Unreadable(f"{file}: cannot be written: {error.strerror or error}") from None
+        raise Unreadable(f"{error.filename}: cannot be written: {error.strerror or error}") from None
 
 
 def dump_of(paths: Sequence[str], given: Dump) -> Dump:

@@ -87,10 +87,13 @@ def command(
         raise common.no_jobs([name for name, _ in files])
     _tell(patch.notes, quiet, color)
     if in_place:
-        _write_back(patch.files)
+        common.write_files([(name, new.encode("utf-8")) for name, old, new in patch.files if old != new])
     else:
-        for name, file in outputs:
-            _print(_render(patch.files, name), file)
+        made = [(file, _render(patch.files, name).encode("utf-8")) for name, file in outputs]
+        common.write_files([(file, data) for file, data in made if file])
+        for file, data in made:
+            if not file:
+                click.echo(data, nl=False)
 
 
 def _read(paths: Sequence[str], in_place: bool) -> list[tuple[str, str]]:
@@ -145,19 +148,6 @@ def _render(files: Sequence[tuple[str, str, str]], name: str) -> str:
     return parts[0] if len(parts) == 1 else "".join(_apart(part, i) for i, part in enumerate(parts))
 
 
-def _print(text: str, file: str) -> None:
-    """Write a text exactly as it is, into a file or to standard output."""
-    if file:
-        from ascendctl.yamlio.atomic import write_atomic
-
-        try:
-            write_atomic(file, text.encode("utf-8"))
-        except OSError as error:
-            raise common.Unreadable(f"{file}: cannot be written: {error.strerror or error}") from None
-    else:
-        click.echo(text.encode("utf-8"), nl=False)
-
-
 def _apart(text: str, number: int) -> str:
     """One file of several in a stream: it ends its last line and starts with a document marker."""
     text = text if text.endswith("\n") else text + "\n"
@@ -169,14 +159,3 @@ def _diff(name: str, old: str, new: str) -> str:
 
     lines = difflib.unified_diff(old.splitlines(True), new.splitlines(True), f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
-
-
-def _write_back(files: Sequence[tuple[str, str, str]]) -> None:
-    from ascendctl.yamlio.atomic import write_atomic
-
-    for name, old, new in files:
-        if old != new:
-            try:
-                write_atomic(name, new.encode("utf-8"))
-            except OSError as error:
-                raise common.Unreadable(f"{name}: cannot be written: {error.strerror or error}") from None

@@ -92,12 +92,10 @@ def command(
         results, before = place_in_order(jobs, cluster, objective=objective, hypernodes=spare, finish=finish)
     except _topology_errors(hypernodes) as error:
         raise common.Unreadable(str(error)) from None
-    maps = [(_tor_share(before, results[-1]), file) for _, file in emit]
+    maps = [(file, _tor_share(before, results[-1])) for _, file in emit]
     well = all(map(is_whole, results))
-    if not (quiet and well):
-        common.emit(outputs, lambda name: render(jobs, results, cluster, name, explain, color))
-    for text, file in maps:
-        common.emit([(text, file)], str)
+    wanted = [] if quiet and well else outputs
+    common.emit(wanted, lambda name: render(jobs, results, cluster, name, explain, color), maps)
     if not well:
         raise SystemExit(common.EXIT_FINDINGS)
 

@@ -211,6 +211,6 @@ def pack(dump: tuple[str, ...], snapshots: common.Dump, target: str, quiet: bool
 
     cluster = common.load_cluster(common.dump_of(dump, snapshots))
     data = packed(cluster)
-    common.write_file(target, data)
+    common.write_files([(target, data)])
     if not quiet:
         click.echo(pack_line(cluster, target, len(data)))

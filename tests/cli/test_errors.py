@@ -235,3 +235,30 @@ def test_internal_error() -> None:
         "internal error: ZeroDivisionError: oh\\x1b[31m; set ASCENDCTL_DEBUG=1 to see the traceback, and report it\n"
     )
     assert "Traceback" in fail(ASCENDCTL_DEBUG="1")
+
+
+@pytest.mark.parametrize(
+    "more", [["-o", "yaml=missing/b"], ["--emit", "tor-share-cm=missing/b"]], ids=["output", "emit"]
+)
+def test_of_several_outputs_none_is_written_where_one_cannot_be(tmp_path: Path, more: list[str]) -> None:
+    folder = Path(__file__).parents[2] / "samples" / "switch-v2"
+    more = [text.replace("missing", str(tmp_path / "missing")) for text in more]
+    command = ["place", folder / "filler-two.yaml", "-s", folder / "dump", "-o", f"json={tmp_path / 'a'}", *more]
+    assert refused(ascendctl(*command)).endswith("missing/b: cannot be written: No such file or directory\n")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "closed", "code", "says"),
+    [
+        ("job.yaml", ">&-", 0, b""),
+        ("job.yaml", ">&- 2>&-", 0, b""),
+        ("none.yaml", "2>&-", 2, b""),
+        ("-", "<&-", 2, b"error: -: no job in it"),
+    ],
+)
+def test_standard_streams_that_are_closed(world: Path, manifest: str, closed: str, code: int, says: bytes) -> None:
+    script = f'"{sys.executable}" -m ascendctl place {manifest} -s dump {closed}'
+    result = subprocess.run(["sh", "-c", script], cwd=world, capture_output=True, timeout=120, check=False)
+    assert (result.returncode, result.stdout) == (code, b"")
+    assert result.stderr.startswith(says) if says else result.stderr == b""

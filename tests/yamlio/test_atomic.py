@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ascendctl.yamlio.atomic import write_atomic
+from ascendctl.yamlio.atomic import write_atomic, write_together
 
 WRITER = """
 import sys
@@ -107,3 +107,15 @@ def test_impossible_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(PermissionError):
         write_atomic(target, b"new")
     assert target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("wrong", ["missing/b", "folder"])
+def test_of_several_files_all_are_written_or_none(tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a").write_bytes(b"old")
+    with pytest.raises(OSError) as caught:
+        write_together([(tmp_path / "a", b"new"), (tmp_path / "c", b"new"), (tmp_path / wrong, b"new")])
+    assert caught.value.filename == str(tmp_path / wrong)
+    assert (tmp_path / "a").read_bytes() == b"old" and sorted(os.listdir(tmp_path)) == ["a", "folder"]
+    write_together([(tmp_path / "a", b"new"), (tmp_path / "c", b"too")])
+    assert (tmp_path / "a").read_bytes() + (tmp_path / "c").read_bytes() == b"newtoo"
