@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from ascendctl.validate.rule import Rule, Violation
 from ascendctl.yamlio.document import FieldPath, format_path
@@ -43,9 +44,15 @@ OUTCOMES = {
 
 
 @cache
+def rules_module(name: str) -> Any:
+    """A module of `ascendctl.validate.rules`, imported when the first object needs it."""
+    return import_module(f"ascendctl.validate.rules.{name}")
+
+
+@cache
 def family(name: str) -> Mapping[str, Rule]:
     """The rules of a family such as "SPB" by id. Raises KeyError for an unknown family."""
-    modules = (import_module(f"ascendctl.validate.rules.{module}") for module in FAMILIES[name].split())
+    modules = map(rules_module, FAMILIES[name].split())
     return {rule.id: rule for module in modules for rule in module.RULES}
 
 

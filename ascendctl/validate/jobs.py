@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
-from typing import Any
 
 from ascendctl.manifest.job import Job
 from ascendctl.manifest.load import document_jobs
 from ascendctl.manifest.quantity import is_count
 from ascendctl.snapshot.config import SchedulerConfig
-from ascendctl.validate.catalogue import find_rule, hint_of, message_of
+from ascendctl.validate.catalogue import find_rule, hint_of, message_of, rules_module
 from ascendctl.validate.companions import Context
 from ascendctl.validate.dialects import is_foreign
 from ascendctl.validate.entry import CARRIER, KNOWN, Entry
@@ -132,41 +129,36 @@ def _policy(job: Job) -> tuple[str, str, bool]:
     return selection.policy, selection.module, selection.switch
 
 
-@cache
-def _module(name: str) -> Any:
-    return import_module(f"ascendctl.validate.rules.{name}")
-
-
 def _selection(job: Job, context: Context, absent: bool) -> Iterable[Violation]:
-    found: Iterable[Violation] = _module("selection").check(job, context.options.product)
+    found: Iterable[Violation] = rules_module("selection").check(job, context.options.product)
     return found if absent else [v for v in found if v.rule not in ("SEL-02", "SEL-04")]
 
 
 def _superpod_advice(job: Job, policy: str) -> Iterable[Violation]:
-    found: Iterable[Violation] = _module("superpod").advise(job, policy)
+    found: Iterable[Violation] = rules_module("superpod").advise(job, policy)
     return found
 
 
 def _handler(job: Job, context: Context, policy: str, module: str) -> Iterable[Violation]:
     """The scheduler's validation by the policy that takes the job: nothing, or the first rule that fails."""
     config = context.options.scheduler
-    found: Iterable[Violation] = _module("vnpu").check_static(job)
+    found: Iterable[Violation] = rules_module("vnpu").check_static(job)
     if found or policy == "vnpu-static":
         return found
     if module == "superpod":
-        found = _module("superpod").check(job, config, policy)
+        found = rules_module("superpod").check(job, config, policy)
     elif module == "rack":
-        found = _module("rack").check(job, _rack_config(context))
+        found = rules_module("rack").check(job, _rack_config(context))
     elif module == "multilevel":
-        found = _module("multilevel").check(job)
+        found = rules_module("multilevel").check(job)
     elif module == "vnpu":
-        found = _module("vnpu").check(job, config, _template_keys(job, context))
+        found = rules_module("vnpu").check(job, config, _template_keys(job, context))
     elif module == "soft_share":
-        found = _module("soft_share").check(job)
-    elif policy in _module("inference").LIMITS:
-        found = _module("inference").check(job, policy)
+        found = rules_module("soft_share").check(job)
+    elif policy in rules_module("inference").LIMITS:
+        found = rules_module("inference").check(job, policy)
     elif policy:
-        found = _module("counts").check(job, policy)
+        found = rules_module("counts").check(job, policy)
     return found
 
 
@@ -193,24 +185,24 @@ def _advice(job: Job, context: Context, policy: str, module: str) -> Iterator[Vi
     config, cluster = options.scheduler, options.snapshot
     yield from _superpod_advice(job, policy)
     if cluster is not None and module in ("superpod", "rack"):
-        yield from _module("superpod").against(job, policy, cluster)
-    yield from _module("rack").advise(job, policy, _rack_config(context))
+        yield from rules_module("superpod").against(job, policy, cluster)
+    yield from rules_module("rack").advise(job, policy, _rack_config(context))
     given = options.resource_levels is not None
     levels = config if given or cluster is not None else None
     trees = replace(cluster, config=config) if given and cluster is not None else cluster
-    yield from _module("multilevel").advise(job, policy, levels, trees)
+    yield from rules_module("multilevel").advise(job, policy, levels, trees)
     if cluster is not None and ACCELERATOR_TYPE not in job.selector:
-        yield from _module("selection").on_nodes(job, cluster)
+        yield from rules_module("selection").on_nodes(job, cluster)
     if module == "intra":
-        yield from _module("counts").advise(job, policy)
-    yield from _module("inference").advise(job, policy, cluster)
-    yield from _module("vnpu").advise(job, config, cluster)
-    yield from _module("soft_share").advise(job, policy, cluster)
+        yield from rules_module("counts").advise(job, policy)
+    yield from rules_module("inference").advise(job, policy, cluster)
+    yield from rules_module("vnpu").advise(job, config, cluster)
+    yield from rules_module("soft_share").advise(job, policy, cluster)
 
 
 def _switch(job: Job, context: Context) -> Iterator[Violation]:
     cluster = context.options.snapshot
-    switch = _module("switch")
+    switch = rules_module("switch")
     if cluster is None:
         yield from switch.label_only(job)
         yield from switch.advise(job)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from ascendctl.manifest.kinds import dig
+from ascendctl.validate.catalogue import rules_module
 from ascendctl.validate.classify import classify
 from ascendctl.validate.companions import Context, ObjectKey, index
 from ascendctl.validate.dialects import is_foreign, speaks_of_npus
@@ -152,14 +151,8 @@ def _rules(entry: Entry, context: Context) -> Iterator[Violation]:
 
 
 def _family(name: str, entry: Entry, context: Context) -> Iterator[Violation]:
-    violations: Iterator[Violation] = _module(name).check(entry, context)
+    violations: Iterator[Violation] = rules_module(name).check(entry, context)
     yield from violations
-
-
-@cache
-def _module(name: str) -> Any:
-    """A module of rules, imported when the first object needs it."""
-    return import_module(f"ascendctl.validate.rules.{name}")
 
 
 def _structured(entry: Entry, options: Options) -> tuple[Entry, list[Violation]]:
