@@ -174,10 +174,21 @@ def output_option(formats: Sequence[str], default: str) -> Callable[[F], F]:
     """-o/--output FORMAT[=FILE], repeatable."""
     return click.option(
         "-o", "--output", "outputs", multiple=True, default=(default,), show_default=True, metavar="FORMAT[=FILE]",
-        callback=lambda ctx, param, values: [_target(value, formats) for value in values],
+        callback=lambda ctx, param, values: _targets(values, formats),
         shell_complete=lambda ctx, param, text: [name for name in formats if name.startswith(text)],
         help=f"One of {', '.join(formats)}; with =FILE into a file. Repeatable.",
     )  # fmt: skip
+
+
+def _targets(values: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:
+    """(format, file) of every output, "" = standard output, which takes one format as each file does."""
+    targets = list(dict.fromkeys(_target(value, formats) for value in values))
+    files = [file for _, file in targets]
+    for name, file in targets:
+        if files.count(file) > 1:
+            where = file or "standard output"
+            raise click.BadParameter(f"two formats go to {where}: give one a file of its own, such as {name}=FILE")
+    return targets
 
 
 def _target(value: str, formats: Sequence[str]) -> tuple[str, str]:

@@ -134,6 +134,8 @@ def test_unreadable_file(world: Path, tmp_path: Path) -> None:
         (["place"], "Missing option '-s'"),
         (["place", "--sanpshot", "x"], "--snapshot"),
         (["snapshot", "show", "x", "-o", "xml"], "'xml' is not one of table, wide, json, yaml"),
+        (["snapshot", "show", "x", "-o", "json", "-o", "table"], "two formats go to standard output"),
+        (["validate", "x", "-o", "json=a", "-o", "text", "-o", "sarif=a"], "two formats go to a"),
         (["snapshot", "show", "x", "--by", "row"], "'row' is not one of"),
         (["snapshot", "show", "x", "--config", "reserve-nodes"], "is not KEY=VALUE"),
         (["snapshot", "show", "x", "--config", "reserve-nodes=x"], "'x' is not usable"),
