@@ -13,21 +13,16 @@ _Staged = tuple[str, str]
 """Target and temporary file."""
 
 
-def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to `path`: a temporary file in the same folder, fsync, rename, fsync of the folder.
+def write_together(files: Sequence[tuple[str | os.PathLike[str], bytes]]) -> None:
+    """Write files, each with its data: temporary files in the same folders, fsync, rename, fsync of the folders. All
+    temporary files are there before the first of them gets its name, so a missing folder or a full disk leaves every
+    file as it was.
 
     An existing file keeps its mode and, where that is allowed, its owner; a new one gets the usual mode. A symbolic
     link stays and its target is replaced. Devices and pipes (/dev/stdout) are written directly. Raises OSError, also
-    for a file without write permission; the old content is then untouched and the temporary file gone. A killed
-    process may leave a file `.<random>.ascendctl.tmp` behind.
+    for a file without write permission, with the path that was given as its `filename`; the old content is then
+    untouched and the temporary file gone. A killed process may leave a file `.<random>.ascendctl.tmp` behind.
     """
-    write_together([(path, data)])
-
-
-def write_together(files: Sequence[tuple[str | os.PathLike[str], bytes]]) -> None:
-    """As `write_atomic` for several files, each with its data: all temporary files are there before the first of them
-    gets its name, so a missing folder or a full disk leaves every file as it was. The `filename` of an OSError is the
-    path that was given."""
     staged: list[_Staged] = []
     try:
         for path, data in files:

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from ascendctl.yamlio.atomic import write_atomic, write_together
+from ascendctl.yamlio.atomic import write_together
 
 WRITER = """
 import sys
-from ascendctl.yamlio.atomic import write_atomic
+from ascendctl.yamlio.atomic import write_together
 path, number = sys.argv[1], 0
 print("ready", flush=True)
 while True:
     number += 1
-    write_atomic(path, bytes([number % 256]) * 300_000)
+    write_together([(path, bytes([number % 256]) * 300_000)])
 """
 
 
@@ -51,13 +51,13 @@ def test_mode_is_kept(tmp_path: Path, mode: int) -> None:
     target = tmp_path / "a"
     target.write_bytes(b"old")
     target.chmod(mode)
-    write_atomic(target, b"new")
+    write_together([(target, b"new")])
     assert target.read_bytes() == b"new" and stat.S_IMODE(target.stat().st_mode) == mode
     assert os.listdir(tmp_path) == ["a"]
 
 
 def test_a_new_file_has_the_usual_mode(tmp_path: Path) -> None:
-    write_atomic(tmp_path / "a", b"x")
+    write_together([(tmp_path / "a", b"x")])
     (tmp_path / "b").write_bytes(b"x")
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
 
@@ -68,16 +68,16 @@ def test_links_are_followed(tmp_path: Path) -> None:
     target.write_bytes(b"old")
     link.symlink_to("real/a.yaml")
     second.symlink_to(link)
-    write_atomic(second, b"new")
+    write_together([(second, b"new")])
     assert target.read_bytes() == b"new" and second.is_symlink() and link.is_symlink()
     dangling = tmp_path / "dangling"
     dangling.symlink_to("real/b.yaml")
-    write_atomic(dangling, b"x")
+    write_together([(dangling, b"x")])
     assert (tmp_path / "real" / "b.yaml").read_bytes() == b"x" and dangling.is_symlink()
 
 
 def test_devices_are_written_directly() -> None:
-    write_atomic("/dev/null", b"x")
+    write_together([("/dev/null", b"x")])
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
@@ -92,20 +92,20 @@ def test_failures_leave_the_old_content(tmp_path: Path, monkeypatch: pytest.Monk
         with monkeypatch.context() as patch:
             patch.setattr(os, name, fail)
             with pytest.raises(OSError, match="space"):
-                write_atomic(target, b"new")
+                write_together([(target, b"new")])
         assert target.read_bytes() == b"old" and os.listdir(tmp_path) == ["a"]
 
 
 def test_impossible_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError):
-        write_atomic(tmp_path / "none" / "a", b"x")
+        write_together([(tmp_path / "none" / "a", b"x")])
     with pytest.raises(OSError):
-        write_atomic(tmp_path, b"x")
+        write_together([(tmp_path, b"x")])
     target = tmp_path / "a"
     target.write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(PermissionError):
-        write_atomic(target, b"new")
+        write_together([(target, b"new")])
     assert target.read_bytes() == b"old"
 
 
