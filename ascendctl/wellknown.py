@@ -35,3 +35,8 @@ ACCELERATOR_TYPE: Final = "accelerator-type"
 DUO_LABEL, DUO_CARD = "infer-card-type", "card-300i-duo"
 CHIP_NAME: Final = "node.kubernetes.io/npu.chip.name"
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+# of this program
+RANK_LABEL: Final = "ascendctl.io/rank"
+"""On the pods of StatefulSets that are one rank each of what was one set (chapter 50 §6.6 g): it tells their selectors
+apart; all other labels stay, so Services go on finding the pods."""

@@ -10,12 +10,10 @@ from ascendctl.manifest.kinds import STATEFUL_SET, dig
 from ascendctl.manifest.patch_edits import NPUS_KEY, PLAN_KEY, plan_record
 from ascendctl.manifest.patch_fields import HostNames, single_changes
 from ascendctl.manifest.patch_pins import Note, PatchError, Seat, Target
-from ascendctl.wellknown import MIN_AVAILABLE, RANK
+from ascendctl.wellknown import MIN_AVAILABLE, RANK, RANK_LABEL
 from ascendctl.yamlio.document import FieldPath
 from ascendctl.yamlio.plan import EditError, apply_change
 
-RANK_LABEL = "ascendctl.io/rank"
-"""Label that tells the pods of the StatefulSets apart; all other labels stay, so Services go on finding the pods."""
 _TEMPLATE: FieldPath = ("spec", "template")
 _ANNOTATIONS: FieldPath = (*_TEMPLATE, "metadata", "annotations")
 

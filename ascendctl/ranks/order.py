@@ -11,7 +11,7 @@ from ascendctl.manifest.job import Job, parse_go_int
 from ascendctl.manifest.kinds import VC_JOB, dig, kind_of
 from ascendctl.ranks.version import table_version
 from ascendctl.snapshot.cluster import Cluster
-from ascendctl.wellknown import RANK
+from ascendctl.wellknown import RANK, RANK_LABEL
 
 LIMIT = 1000
 """The largest rank that the vendor's documents name; the code has no limit."""
@@ -82,7 +82,7 @@ def _counted(job: Job, pods: Sequence[RankedPod]) -> Iterator[Diagnostic]:
             "plugin env counts every task from 0, so ranks repeat: one task only, or hccl/rankIndex preset on tasks of "
             "one replica (`ascendctl patch` writes that); the ranks shown count on over the tasks",
         )  # fmt: skip
-    elif ranks != list(range(len(ranks))):
+    elif ranks != list(range(len(ranks))) and not any(RANK_LABEL in role.labels for role in job.roles):
         shown = ", ".join(map(str, ranks[:6])) + (", ..." if len(ranks) > 6 else "")
         yield Diagnostic("RK-01", "error", f"ranks of the pods with NPUs are {shown}, not 0 to {len(ranks) - 1}")
     sizes = sorted({len(pod.chips) for pod in pods})

@@ -137,3 +137,13 @@ def test_line_ends_of_the_file_stay() -> None:
         for each in (text, service + manifest())
     )
     assert windows.replace("\r\n", "\n") == unix and windows.count("\n") == windows.count("\r\n")
+
+
+def test_the_ranks_of_one_set_are_not_said_to_be_wrong() -> None:
+    """Each set is one rank of a larger whole, so ranks other than 0 are right; without the label they are not."""
+    where = a2("a", "b")
+    patched = patch_texts([("a.yaml", manifest())], where, mode="hostname").files[0][2]
+    for text, wrong in ((patched, False), (patched.replace("ascendctl.io/rank", "team/rank"), True)):
+        results = [place(job, where) for job in load_jobs(text)]
+        assert [result.outcome for result in results] == ["placed", "placed"]
+        assert any("RK-01" in note for result in results for note in result.trace.notes) == wrong
