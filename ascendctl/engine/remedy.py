@@ -49,10 +49,9 @@ def supply(job: Job, cluster: Cluster) -> tuple[str, ...]:
     where = f"{int(idle.sum())} on {counted(int(is_open.sum()), 'node')} open to the job"
     spread = f"{int(idle.max(initial=0))} at most on one, {counted(int(fit.sum()), 'node')} with {most}"
     lines = [f"asked: {pods} {job.resource}; free: {where}, {spread}"]
-    if request.selection.module in ("superpod", "rack") and (fit & (cluster.superpod >= 0)).any():
-        ids, counts = np.unique(cluster.superpod[fit & (cluster.superpod >= 0)], return_counts=True)
-        best = int(counts.argmax())
-        lines.append(f"SuperPoD with most of these: {int(ids[best])}, {counted(int(counts[best]), 'node')}")
+    largest, nodes = cluster.largest_superpod(fit)
+    if request.selection.module in ("superpod", "rack") and nodes:
+        lines.append(f"SuperPoD with most of these: {largest}, {counted(nodes, 'node')}")
     return tuple(lines)
 
 

@@ -108,7 +108,7 @@ def _sizing(sizes: Parallel, npus: int, servers: int, cluster: Cluster) -> dict[
     count = sum(size > 1 for size in heavy)
     if not count or not set(used[:count]) <= set(HEAVY):
         return {}
-    largest = int(np.bincount(cluster.superpod[cluster.superpod >= 0]).max(initial=0))
+    _, largest = cluster.largest_superpod(cluster.has_npus)
     try:
         _, smallest = block_size(tp, cp, ep, npus)
         return {"spBlock": {"smallest": smallest, "recommended": recommended_block(tp, cp, ep, npus, servers, largest)}}

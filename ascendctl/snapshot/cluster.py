@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ascendctl.snapshot.columns import StringColumn, StringTable
+from ascendctl.snapshot.columns import StringColumn, StringTable, distinct
 from ascendctl.snapshot.config import SchedulerConfig
 from ascendctl.snapshot.diagnostics import Diagnostic
 from ascendctl.topology.leaf import LeafTopology
@@ -260,6 +260,17 @@ class Cluster:
     def index(self) -> Mapping[str, int]:
         """Node name -> index."""
         return {name: i for i, name in enumerate(self.names)}
+
+    def largest_superpod(self, nodes: NDArray[np.bool_]) -> tuple[int, int]:
+        """(id, how many) of the SuperPoD with most of some nodes (bool[N]), the lowest id where several have as many;
+        (-1, 0) if none of them is in one. Ids may be large, so nothing is made that long."""
+        ids = self.superpod[nodes & (self.superpod >= 0)]
+        known = distinct(ids)
+        if not len(known):
+            return -1, 0
+        counts = np.bincount(np.searchsorted(known, ids))
+        best = int(counts.argmax())
+        return int(known[best]), int(counts[best])
 
     @property
     def resource_names(self) -> tuple[str, ...]:

@@ -137,3 +137,19 @@ def test_no_sizing_without_heavy_groups_inside(parallel: str) -> None:
     where = a3(a0=1, a1=1) if "tp=3" not in parallel else a3(a0=1, a1=1, a2=1)
     text = acjob({"Master": (1, 16), "Worker": (len(where.names) - 1, 16)}, annotations='sp-block: "16"', **SP)
     assert "spBlock" not in measured(text, where, parallel)["network"]["parallel"]
+
+
+def test_superpod_ids_may_be_large() -> None:
+    """Ids are any number: what is counted is nodes, the two of the larger SuperPoD here."""
+    where = a3(a0=2_000_000_000, a1=2_000_000_000, b0=5)
+    assert where.largest_superpod(where.has_npus) == (2_000_000_000, 2)
+    text = acjob({"Master": (1, 16), "Worker": (1, 16)}, annotations='sp-block: "32"', **SP)
+    parallel = measured(text, where, "tp=16,dp=2")["network"]["parallel"]
+    assert parallel["spBlock"] == {"smallest": 16, "recommended": 32}
+
+
+def test_largest_superpod() -> None:
+    where = a3(a0=4, a1=4, b0=2, b1=2, c0=-1)
+    assert where.largest_superpod(where.has_npus) == (2, 2)  # the lower id of two with as many nodes
+    assert where.largest_superpod(where.superpod == 4) == (4, 2)
+    assert where.largest_superpod(where.superpod < 0) == (-1, 0)

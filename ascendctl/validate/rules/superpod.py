@@ -25,7 +25,7 @@ from ascendctl.validate.rules.superpod_checks import (
     single_pod_count,
     total_is_blocks,
 )
-from ascendctl.wellknown import ACCELERATOR_TYPE, SP_BLOCK, SUPER_POD_AFFINITY
+from ascendctl.wellknown import A910, ACCELERATOR_TYPE, SP_BLOCK, SUPER_POD_AFFINITY
 
 if TYPE_CHECKING:
     from ascendctl.snapshot.cluster import Cluster
@@ -299,15 +299,10 @@ def advise(job: Job, policy: str) -> list[Violation]:
 
 def against(job: Job, policy: str, cluster: Cluster) -> Iterator[Violation]:
     """SPB-04 against the SuperPoDs of a snapshot: a logical one needs as many nodes in one of them."""
-    import numpy as np
-
     npus = FAMILIES[policy].npus if policy in FAMILIES else 8
     nodes, offering = max(1, job.sp_block // npus), cluster.resources.get(job.resource)
-    member = cluster.is_npu & (cluster.superpod >= 0)
-    if offering is None or not (member := member & (offering.capacity > 0)).any():
-        return
-    largest = int(np.unique(cluster.superpod[member], return_counts=True)[1].max())
-    if nodes > largest:
+    largest = cluster.largest_superpod(cluster.is_npu & (offering.capacity > 0))[1] if offering is not None else 0
+    if 0 < largest < nodes:
         message = (
             f"sp-block {job.sp_block} makes logical SuperPoDs of {nodes} nodes, the largest SuperPoD of the snapshot "
             f"has {largest}{': the blocks will not be kept together' if job.is_soft else ''}"
@@ -324,7 +319,7 @@ def _block_advice(job: Job, policy: str, super_pod: bool, named: bool) -> list[V
     if present and policy and not super_pod:
         advice = "chip8-node8-sp" if job.resource == "huawei.com/npu" else "chip2-node16-sp, chip2-node8-sp"
         found.append(Violation("SPB-10", path, {"policy": policy, "advice": advice}))
-    if present and not named and job.resource == "huawei.com/Ascend910":
+    if present and not named and job.resource == A910:
         accelerator = job.selector.get(ACCELERATOR_TYPE)
         if (accelerator is not None and accelerator not in A3_TYPES) or (
             job.product and job.product not in A3_PRODUCTS
