@@ -152,6 +152,7 @@ def _parameters(ctx: click.Context, param: click.Parameter, values: Sequence[str
     problems: list[str] = []
 
     def note(code: str, text: str) -> None:
+        # a replaced value (S339) is a warning in a dump, but who types it here wants another one
         if code == "S339" or CODES[code].severity == "error":
             problems.append(text)
 

@@ -17,11 +17,10 @@ from ascendctl.engine.vnpu_templates import STATIC_TYPES
 from ascendctl.manifest.document import API_VERSION, KIND
 from ascendctl.products.catalogue import CATALOGUE, Product
 from ascendctl.report.text import ranges
-from ascendctl.wellknown import A310P, A910, ACCELERATOR_TYPE, NPU, NPU_CORE, POLICY
+from ascendctl.wellknown import A310P, A910, ACCELERATOR_TYPE, NPU, NPU_CORE, POLICY, RING
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ID_BASE = "https://ascendctl.invalid/schemas/"
-RING = "ring-controller.atlas"
 WHOLE = "^[1-9][0-9]*$"
 FALLBACK = "module"
 """What the scheduler takes a job for that names nothing."""

@@ -12,7 +12,7 @@ from ascendctl.manifest.job import Job, PodSpec
 from ascendctl.manifest.kinds import dig
 from ascendctl.manifest.quantity import whole
 from ascendctl.ranks.version import containers, logical_superpod, object_annotations, object_labels, table_block
-from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, SOFT_SHARE, SUPER_POD_AFFINITY
+from ascendctl.wellknown import A310, A310P, A910, NPU, NPU_CORE, POLICY, SOFT_SHARE, SUPER_POD_AFFINITY
 
 WHOLE = (NPU, A310, A310P, A910)
 PORT_NAME, DEFAULT_PORT = "ascendjob-port", 2222
@@ -89,7 +89,7 @@ def _operator(job: Job, spec: PodSpec) -> Iterator[Variable]:
         yield Variable("MINDX_SERVER_DOMAIN", origin="domain name of the MindIE server service")
         return
     requests, annotations = _requests(job, spec.role), object_annotations(job)
-    shared = annotations.get("huawei.com/schedule_policy") == SOFT_SHARE
+    shared = annotations.get(POLICY) == SOFT_SHARE
     if requests and all(key in WHOLE for key in requests) and not shared:
         yield Variable("ASCEND_VISIBLE_DEVICES", field=f"metadata.annotations['{next(iter(requests))}']")
     npus = _requested(job, spec.role)

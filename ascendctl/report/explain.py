@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ascendctl.report.text import printable, table
+from ascendctl.snapshot.diagnostics import Code
 from ascendctl.validate.catalogue import OUTCOMES
 from ascendctl.validate.explain import FamilyTopic, KeyTopic, RuleTopic, Topic
 from ascendctl.validate.rule import Rule
@@ -73,9 +74,9 @@ def _outcome(text: str) -> str:
     return ": ".join(part for part in (OUTCOMES.get(code, code), rest) if part) if code in OUTCOMES else text
 
 
-def code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:
+def diagnostic(name: str, found: Code) -> str:
     """A diagnostic of snapshots."""
-    return f"{name} ({severity}, snapshot): {title}\n\nFor scheduling: {effect}.\nRemedy: {remedy}."
+    return _code(name, found, "snapshot", "For scheduling")
 
 
 def refusal(name: str, sentence: str, what: str = "node") -> str:
@@ -83,6 +84,10 @@ def refusal(name: str, sentence: str, what: str = "node") -> str:
     return f"{name} (placement): a {what} is refused: {printable(sentence)}."
 
 
-def output_code(name: str, severity: str, title: str, effect: str, remedy: str) -> str:
+def output(name: str, found: Code) -> str:
     """A code of ranks, rank tables, network quality or patches."""
-    return f"{name} ({severity}, placement): {title}\n\nWhat follows: {effect}.\nRemedy: {remedy}."
+    return _code(name, found, "placement", "What follows")
+
+
+def _code(name: str, found: Code, of: str, lead: str) -> str:
+    return f"{name} ({found.severity}, {of}): {found.title}\n\n{lead}: {found.effect}.\nRemedy: {found.remedy}."

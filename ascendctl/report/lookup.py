@@ -31,23 +31,14 @@ def look_up(term: str) -> Found | None:
     if topics:
         data = [topic.to_dict() for topic in topics]
         return data if len(data) > 1 else data[0], "\n\n".join(map(report.topic, topics))
-    return _diagnostic(term.upper()) or _output_code(term.upper()) or _refusal(term) or _as_rule(term.upper())
+    return _code(term.upper()) or _refusal(term) or _as_rule(term.upper())
 
 
-def _diagnostic(term: str) -> Found | None:
-    code = CODES.get(term)
-    if code is None:
-        return None
-    text = report.code(term, code.severity, code.title, code.effect, code.remedy)
-    return {"topic": "diagnostic", "code": term, **asdict(code)}, text
-
-
-def _output_code(term: str) -> Found | None:
-    code = OUTPUT_CODES.get(term)
-    if code is None:
-        return None
-    text = report.output_code(term, code.severity, code.title, code.effect, code.remedy)
-    return {"topic": "output", "code": term, **asdict(code)}, text
+def _code(term: str) -> Found | None:
+    for topic, codes, as_text in (("diagnostic", CODES, report.diagnostic), ("output", OUTPUT_CODES, report.output)):
+        if code := codes.get(term):
+            return {"topic": topic, "code": term, **asdict(code)}, as_text(term, code)
+    return None
 
 
 def _refusal(term: str) -> Found | None:

@@ -211,7 +211,7 @@ def _absent(entry: Entry, pod: PodView, context: Context) -> Iterator[Violation]
         return
     if scheduler_of(entry, pod) != "volcano" or any(_variables(pod, DEVICES)) or _is_mindie(entry, pod):
         return
-    policies = (entry.annotations.get("huawei.com/schedule_policy"), pod.annotations.get("huawei.com/schedule_policy"))
+    policies = (entry.annotations.get(POLICY), pod.annotations.get(POLICY))
     if SOFT_SHARE in policies:
         return
     why = ""
