@@ -13,7 +13,7 @@ from ascendctl.report.schemas import bundle
 from ascendctl.yamlio.read import read_documents
 from tests.cli.world import run, write
 from tests.ranks.test_table_examples import levels_950
-from tests.ranks.world import NPU, acjob, objects, vcjob, with_levels
+from tests.ranks.world import NPU, acjob, objects, two_leaves, vcjob, with_levels
 
 A2 = {name: {"labels": {"accelerator-type": "module-910b-8"}} for name in ("n1", "n2", "n3")}
 A3 = {
@@ -234,15 +234,10 @@ def test_infos_on_ranks_only_where_asked(tmp_path: Path, a2: Path) -> None:
 
 
 def test_leaf_states_as_configmap(tmp_path: Path) -> None:
-    nodes = {f"n{i}": {"labels": {"accelerator-type": "module-910b-8"}, "ip": f"10.0.0.{i}"} for i in range(4)}
-    leaves = [
-        {"tor_id": t, "tor_ip": f"10.9.0.{t}", "server": [
-            {"server_ip": f"10.0.0.{2 * t + k}", "npu_count": 8, "slice_id": k} for k in range(2)]}
-        for t in range(2)
-    ]  # fmt: skip
+    nodes, leaves = two_leaves(2)
     dump = write(
         tmp_path / "dump",
-        objects(nodes, params={"nslb-version": "2.0"}, leaves={"tor_level": None, "tor_info": {"tor_count": 2, "server_list": leaves}}),
+        objects(nodes, params={"nslb-version": "2.0"}, leaves=leaves),
     )  # fmt: skip
     job = saved(tmp_path, acjob({"Master": (1, 8), "Worker": (3, 8)}, labels="tor-affinity: large-model-schema"))
     file = tmp_path / "tor.yaml"

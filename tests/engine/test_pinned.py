@@ -11,7 +11,7 @@ from ascendctl.engine.pinned import NOTE, pinned_nodes
 from ascendctl.engine.request import make_request
 from ascendctl.engine.select import select_policy
 from ascendctl.snapshot.cluster import Cluster
-from tests.ranks.world import a2, a3, cluster, vcjob
+from tests.ranks.world import a2, a3, cluster, two_leaves, vcjob
 
 A3 = "module-a3-16-super-pod"
 HOST = "kubernetes.io/hostname"
@@ -98,15 +98,10 @@ def test_multi_level_policy() -> None:
 
 @pytest.mark.parametrize(("version", "annotations"), [("1.0", {}), ("2.0", {"isSharedTor": "0", "isHealthy": "0"})])
 def test_switch_affinity(version: str, annotations: dict[str, str]) -> None:
-    nodes = {f"n{i}": {"labels": {"accelerator-type": "module-910b-8"}, "ip": f"10.0.0.{i}"} for i in range(4)}
-    leaves = [
-        {"tor_id": t, "tor_ip": f"10.9.0.{t}", "server": [
-            {"server_ip": f"10.0.0.{2 * t + k}", "npu_count": 8, "slice_id": k} for k in range(2)]}
-        for t in range(2)
-    ]  # fmt: skip
+    nodes, leaves = two_leaves(2)
     where = cluster(
         nodes, params={"nslb-version": version},
-        leaves={"tor_level": None, "tor_info": {"tor_count": 2, "server_list": leaves}},
+        leaves=leaves,
     )  # fmt: skip
     job = tasks(["n3", "n0"], 8, labels="tor-affinity: normal-schema")
     result = place(job, where)

@@ -13,7 +13,7 @@ from ascendctl.manifest.patch import Patch, patch_texts
 from ascendctl.manifest.patch_pins import PatchError
 from ascendctl.snapshot.cluster import Cluster
 from ascendctl.yamlio.read import read_documents
-from tests.ranks.world import a2, a3, acjob, cluster, objects, vcjob
+from tests.ranks.world import a2, a3, acjob, cluster, objects, two_leaves, vcjob
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 A3 = {"selector": "module-a3-16-super-pod", "policy": "chip2-node16-sp"}
@@ -302,15 +302,10 @@ def test_spare_nodes_where_the_set_alone_would_order_ranks_differently() -> None
 
 
 def test_switch_2_0_warns() -> None:
-    nodes = {f"n{i}": {"labels": {"accelerator-type": "module-910b-8"}, "ip": f"10.0.0.{i}"} for i in range(4)}
-    leaves = [
-        {"tor_id": t, "tor_ip": f"10.9.0.{t}", "server": [
-            {"server_ip": f"10.0.0.{2 * t + k}", "npu_count": 8, "slice_id": k} for k in range(2)]}
-        for t in range(2)
-    ]  # fmt: skip
+    nodes, leaves = two_leaves(2)
     where = cluster(
         nodes, params={"nslb-version": "2.0", "shared-tor-num": "2"},
-        leaves={"tor_level": None, "tor_info": {"tor_count": 2, "server_list": leaves}},
+        leaves=leaves,
     )  # fmt: skip
     text = vcjob({"w": (4, 8)}, labels="tor-affinity: large-model-schema")
     result = patched(text, where)

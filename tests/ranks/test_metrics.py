@@ -10,7 +10,7 @@ from ascendctl.engine.result import JobHead, PlacedPod, Placement
 from ascendctl.ranks.groups import ParallelError
 from ascendctl.ranks.metrics import network_metrics
 from ascendctl.report.quality import render
-from tests.ranks.world import a2, a3, acjob, placed
+from tests.ranks.world import a2, a3, acjob, placed, two_leaves
 
 SP = {"selector": "module-a3-16-super-pod", "policy": "chip2-node16-sp"}
 
@@ -88,13 +88,8 @@ def test_fragment_score_before_and_after() -> None:
 def test_leaf_switches() -> None:
     from tests.ranks.world import cluster
 
-    nodes = {f"n{i}": {"labels": {"accelerator-type": "module-910b-8"}, "ip": f"10.0.0.{i}"} for i in range(8)}
-    leaves = [
-        {"tor_id": t, "tor_ip": f"10.9.0.{t}", "server": [
-            {"server_ip": f"10.0.0.{4 * t + k}", "npu_count": 8, "slice_id": k} for k in range(4)]}
-        for t in range(2)
-    ]  # fmt: skip
-    where = cluster(nodes, leaves={"tor_level": None, "tor_info": {"tor_count": 4, "server_list": leaves}})
+    nodes, leaves = two_leaves(4)
+    where = cluster(nodes, leaves=leaves)
     found = measured(acjob({"Master": (1, 8), "Worker": (7, 8)}), where)["network"]["leaves"]
     assert sorted(found["switches"].values()) == [4, 4]
     assert (found["pairsBelowOneLeaf"], found["share"]) == (12, 0.4286)  # 12 of 28

@@ -34,6 +34,17 @@ def objects(
     return found
 
 
+def two_leaves(width: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A2 nodes n0, n1, ... below two leaf switches 10.9.0.0 and 10.9.0.1 of so many servers: nodes and `leaves`."""
+    servers = [{"server_ip": f"10.0.0.{i}", "npu_count": 8, "slice_id": i % width} for i in range(2 * width)]
+    nodes = {
+        f"n{i}": {"labels": {"accelerator-type": "module-910b-8"}, "ip": server["server_ip"]}
+        for i, server in enumerate(servers)
+    }
+    switches = [{"tor_id": t, "tor_ip": f"10.9.0.{t}", "server": servers[width * t :][:width]} for t in range(2)]
+    return nodes, {"tor_level": None, "tor_info": {"tor_count": width, "server_list": switches}}
+
+
 def cluster(nodes: Mapping[str, Mapping[str, Any]], **more: Any) -> Cluster:
     return load_snapshot(objects(nodes, **more))
 
