@@ -47,10 +47,12 @@ def _layout(data: bytes) -> tuple[str, re.Pattern[bytes], int, int] | None:
         return None
     start = match.start(1)
     try:
-        envelope = orjson.loads(data[:start] + data[end:])
+        envelope, marked = (orjson.loads(data[:start] + item + data[end:]) for item in (b"", b"0"))
     except orjson.JSONDecodeError:
         return None
-    if type(envelope) is not dict or envelope.get("items") != [] or type(envelope.get("kind")) is not str:
+    if type(envelope) is not dict or type(envelope.get("kind")) is not str:
+        return None
+    if (envelope.get("items"), marked.get("items")) != ([], [0]):  # a list of another object further inside was found
         return None
     border = re.compile(rb"\}, ?" + re.escape(match[1]) + rb"\{" + re.escape(match[2]))
     return envelope["kind"], border, start, end

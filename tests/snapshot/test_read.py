@@ -145,6 +145,13 @@ JSON = st.recursive(
 )
 
 
+def test_an_empty_list_beside_items_further_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = {"a": None, "items": [{"a": None}]}
+    for own in ([], [0], [None]):
+        value = {"items": own, "kind": "List", "y": inside}
+        assert parts(json.dumps(value).encode(), monkeypatch, 1) == [value]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.fixed_dictionaries({"a": JSON}, optional={"b": JSON, "items": JSON}), max_size=12),
